@@ -1,0 +1,286 @@
+"""From result files to text: the lines of a table, the Markdown of README and docs.
+
+`python -m bench.report` writes every block between `<!-- generated: NAME -->` and its end marker anew, from
+`bench/results/latest.json`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bench.store import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from bench.model import Unit
+    from bench.store import Entry, Judged, Spread
+
+ROOT = Path(__file__).resolve().parent.parent
+LATEST = ROOT / "bench" / "results" / "latest.json"
+PAGES = ("README.md", "docs/performance.md")
+BLOCK = re.compile(
+    r"(?P<start><!-- generated: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(?P<end><!-- end(?: generated)? -->)",
+    re.DOTALL,
+)
+UNIT_OF_THROUGHPUT: Literal["rows/s"] = "rows/s"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a table, as text."""
+
+    workload: str
+    what: str
+    value: str
+    ratio: str = ""
+    at_least: str = ""
+    goal: str = ""
+    verdict: str = ""
+    memory: str = ""
+
+
+def amount(value: float, unit: Unit) -> str:
+    """Return a figure with its unit, three significant digits."""
+    if unit == UNIT_OF_THROUGHPUT:
+        size, letter = (1e6, " M") if value >= 1e6 else (1e3, " k") if value >= 1e3 else (1, "")
+        return f"{digits(value / size)}{letter}"
+    return digits(value) if unit == "ratio" else f"{digits(value)} {unit}"
+
+
+def digits(value: float) -> str:
+    """Return three significant digits, without an exponent."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+
+
+def spread_text(value: Spread, unit: Unit, mark: str = "") -> str:
+    """Return `median (min..max)`; the median alone where there was one repetition."""
+    middle = f"{amount(value['median'], unit)}{mark}"
+    if len(value["values"]) == 1:
+        return middle
+    return f"{middle} ({amount(value['min'], unit)}..{amount(value['max'], unit)})"
+
+
+def verdict(line: Judged) -> str:
+    """Return how the median stands to what it should reach."""
+    sign = 1 if line["better"] == "higher" else -1
+    value = line["value"]["median"]
+
+    def reaches(bound: float | None) -> bool:
+        return bound is not None and sign * value >= sign * bound
+
+    if reaches(line["goal"]):
+        return "goal met"
+    if line["at_least"] is None:
+        return "" if line["goal"] is None else "below the goal"
+    return "at least met" if reaches(line["at_least"]) else "missed"
+
+
+def bound(line: Judged, value: float | None) -> str:
+    """Return what should be reached, as text."""
+    if value is None:
+        return ""
+    return (
+        f"{value:g}x"
+        if line["over"]
+        else f"{value:g}"
+        if line["unit"] == "ratio"
+        else f"{value:g} {line['unit']}"
+    )
+
+
+def own_lines(entry: Entry) -> Iterator[Line]:
+    """Return the lines of the first contender: one a figure."""
+    name, own = next(iter(entry["contenders"].items()))
+    for judged in entry["judged"]:
+        figure = own["figures"][judged["figure"]]
+        lone = len(entry["judged"]) == 1
+        yield Line(
+            workload=entry["workload"],
+            what=name if lone and judged["figure"] == UNIT_OF_THROUGHPUT else judged["figure"],
+            value=spread_text(figure, judged["unit"]),
+            ratio=spread_text(judged["value"], "ratio", "x") if judged["over"] else "",
+            at_least=bound(judged, judged["at_least"]),
+            goal=bound(judged, judged["goal"]),
+            verdict=verdict(judged),
+            memory=amount(own["memory_mib"], "MiB") if lone and judged["over"] else "",
+        )
+
+
+def lines(entry: Entry) -> Iterator[Line]:
+    """Return a workload's lines: the first contender's figures, then every peer with weft's ratio to it."""
+    yield from own_lines(entry)
+    for name, peer in list(entry["contenders"].items())[1:]:
+        yield Line(
+            workload=entry["workload"],
+            what=name,
+            value=spread_text(peer["figures"][UNIT_OF_THROUGHPUT], UNIT_OF_THROUGHPUT),
+            ratio=spread_text(peer["ratios"][UNIT_OF_THROUGHPUT], "ratio", "x"),
+            memory=amount(peer["memory_mib"], "MiB"),
+        )
+    for name, reason in entry["missing"].items():
+        yield Line(entry["workload"], name, f"not measured: {reason}")
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table; every column but the first is aligned to the right."""
+    names = list(head)
+    rule = ["---", *["---:"] * (len(names) - 1)]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in [names, rule, *map(list, rows)])
+
+
+def short_rows(entry: Entry) -> Iterator[list[str]]:
+    """Return the rows of a workload in README: weft beside each peer; of a curve what has a goal."""
+    judged = [line for line in entry["judged"] if line["over"] or line["at_least"] or line["goal"]]
+    for line in judged:
+        figure = next(iter(entry["contenders"].values()))["figures"][line["figure"]]
+        peers = ", ".join(
+            f"{name} {amount(entry['contenders'][name]['figures'][line['figure']]['median'], line['unit'])}"
+            for name in list(entry["contenders"])[1:]
+        )
+        ratio = f"{digits(line['value']['median'])}x" if line["over"] else ""
+        what = (
+            entry["summary"]
+            if line["figure"] == UNIT_OF_THROUGHPUT
+            else f"{entry['summary']}: {line['figure']}"
+        )
+        yield [
+            what,
+            amount(figure["median"], line["unit"]),
+            peers,
+            ratio,
+            bound(line, line["at_least"]),
+            bound(line, line["goal"]),
+        ]
+
+
+def origin(entries: dict[str, Entry]) -> str:
+    """Return where the figures come from: one line a machine."""
+    found: dict[str, None] = {}
+    for entry in entries.values():
+        at, has = entry["machine"], entry["versions"]
+        libraries = ", ".join(
+            f"{name} {has[name]}" for name in ("numba", "pyarrow", "polars", "duckdb") if name in has
+        )
+        pinned = "one core and one thread each" if at["pinned"] else "not pinned"
+        found[f"{at['cpu']}, {at['cores']} cores, {at['memory_gib']:g} GiB; {pinned}; {libraries}"] = None
+    return "".join(f"Measured on {text}.\n" for text in found)
+
+
+def short_table(entries: dict[str, Entry]) -> str:
+    """Return README's table."""
+    head = ("workload", "weft", "peers (rows/s)", "ratio", "at least", "goal")
+    return (
+        markdown(head, (row for entry in entries.values() for row in short_rows(entry)))
+        + "\n"
+        + origin(entries)
+    )
+
+
+def full_table(entries: dict[str, Entry]) -> str:
+    """Return every line of every workload, the curve of batch sizes left to its own table."""
+    head = (
+        "workload",
+        "contender or figure",
+        "median (min..max)",
+        "ratio (min..max)",
+        "at least",
+        "goal",
+        "",
+        "memory",
+    )
+    rows = (
+        [
+            line.workload,
+            line.what,
+            line.value,
+            line.ratio,
+            line.at_least,
+            line.goal,
+            line.verdict,
+            line.memory,
+        ]
+        for entry in entries.values()
+        if entry["workload"] != "batch-sizes"
+        for line in lines(entry)
+    )
+    return markdown(head, rows) + "\n" + origin(entries)
+
+
+def curve(entries: dict[str, Entry]) -> str:
+    """Return the curve of batch sizes: one row a size."""
+    if "batch-sizes" not in entries:
+        return "Not measured yet.\n"
+    found = list(own_lines(entries["batch-sizes"]))
+    by_size = [found[start : start + 3] for start in range(0, len(found), 3)]
+    rows = ([three[0].what, *(line.value for line in three)] for three in by_size)
+    return markdown(("push", "rows/s", "p50 of a push", "p99 of a push"), rows)
+
+
+def commits(entries: dict[str, Entry]) -> str:
+    """Return which commit, seed and day each workload was measured with."""
+    head = ("workload", "rows", "pairs", "repetitions", "seed", "commit", "date")
+    return markdown(
+        head,
+        (
+            [
+                entry["workload"],
+                f"{entry['rows']:,}" if entry["rows"] else "",
+                f"{entry['pairs']:,}" if entry["pairs"] is not None else "",
+                str(entry["repetitions"]),
+                str(entry["seed"]),
+                entry["commit"],
+                entry["date"][:10],
+            ]
+            for entry in entries.values()
+        ),
+    )
+
+
+# The generated blocks by name.
+BLOCKS: dict[str, Callable[[dict[str, Entry]], str]] = {
+    "latest": short_table,
+    "performance": full_table,
+    "batch-sizes": curve,
+    "origin": commits,
+}
+
+
+def readme_table(path: Path) -> str:
+    """Return README's table for a result file."""
+    return short_table(load(path))
+
+
+def rendered(text: str, entries: dict[str, Entry]) -> str:
+    """Return a page with every generated block written anew; a block of another name is an error."""
+
+    def renew(block: re.Match[str]) -> str:
+        if block["name"] not in BLOCKS:
+            message = f"no generated block is called {block['name']!r}; there are: {', '.join(BLOCKS)}"
+            raise ValueError(message)
+        return f"{block['start']}{BLOCKS[block['name']](entries).strip()}\n{block['end']}"
+
+    return BLOCK.sub(renew, text)
+
+
+def stale(root: Path = ROOT) -> list[str]:
+    """Return the pages whose blocks are not what the result file gives."""
+    entries = load(root / LATEST.relative_to(ROOT))
+    pages = [root / page for page in PAGES if (root / page).exists()]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    return [str(page.relative_to(root)) for page, text in texts.items() if rendered(text, entries) != text]
+
+
+def write(root: Path = ROOT) -> None:
+    """Write every generated block of every page anew."""
+    entries = load(root / LATEST.relative_to(ROOT))
+    for name in stale(root):
+        page = root / name
+        page.write_text(rendered(page.read_text(encoding="utf-8"), entries), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

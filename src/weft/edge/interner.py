@@ -1,0 +1,118 @@
+"""Key codes to dense integers, and the keys that no row uses any more forgotten."""
+
+from __future__ import annotations
+
+import secrets
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.columns import Bytes, Rows, Text, roomy, take
+from weft.edge.keys import Codes
+from weft.kernels.hashing import find_bytes, find_words, intern_bytes, intern_words
+
+Ids = npt.NDArray[np.int32]
+
+SLOTS = 1024  # of the smallest table
+WORTH = 4096  # keys below which forgetting is not worth a pass
+
+
+class Interner:
+    """A table from key codes to 0, 1, 2, ... in order of arrival; O(1) a row, the memory that of the keys in use."""
+
+    def __init__(self, *, words: bool) -> None:
+        self.words = words
+        self.size = 0
+        self._settled = 0  # keys in use when the others were last forgotten
+        self._odd = secrets.randbits(63) - 2**62 | 1
+        self._table: Rows  # slots of two words: see kernels/hashing.py
+        self._known: Rows  # words: the key of each id; bytes: where the key of each ends in the store
+        self._store: Bytes
+        self._fill(Codes(np.zeros(0 if words else 1, np.int64), None if words else roomy(0), None), SLOTS)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes it holds."""
+        return self._table.nbytes + self._known.nbytes + self._store.nbytes
+
+    @property
+    def crowded(self) -> bool:
+        """Tell whether there are so many keys that it is worth a pass to forget those not in use."""
+        return self.size > 2 * self._settled + WORTH
+
+    def intern(self, codes: Codes) -> Ids:
+        """Return each row's id, new keys taking the next; -1 where a row has no key."""
+        ids = _unnamed(codes)
+        done = 0
+        while done < ids.size:
+            state = (done, self.size, self._odd)
+            if codes.data is None:
+                done, self.size = intern_words(codes.values, ids, self._table, self._known, state)
+            else:
+                text, known = (codes.values, codes.data), (self._known, self._store)
+                done, self.size = intern_bytes(text, ids, self._table, known, state)
+            if done < ids.size:
+                self._grow(codes, done)
+        return ids
+
+    def find(self, codes: Codes) -> Ids:
+        """Return each row's id, -1 where it has no key or one never seen."""
+        ids = _unnamed(codes)
+        if codes.data is None:
+            find_words(codes.values, ids, self._table, self._odd)
+        else:
+            find_bytes((codes.values, codes.data), ids, self._table, (self._known, self._store), self._odd)
+        return ids
+
+    def keys(self) -> Codes:
+        """Return the codes of all ids."""
+        if self.words:
+            return Codes(self._known[: self.size], None, None)
+        ends = self._known[: self.size + 1]
+        return Codes(ends, self._store[: ends[-1]], None)
+
+    def without(self, used: npt.NDArray[np.bool_]) -> tuple[Interner, Ids]:
+        """Return an interner of the keys in use, and the new name of each old id: -1 if forgotten, order kept."""
+        rows = np.flatnonzero(used)
+        names = np.full(used.size, -1, np.int32)
+        names[rows] = np.arange(rows.size, dtype=np.int32)
+        fewer = Interner(words=self.words)
+        fewer._fill(chosen(self.keys(), rows), SLOTS)
+        fewer._settled = fewer.size
+        return fewer, names
+
+    def _grow(self, codes: Codes, row: int) -> None:
+        """Make room for the key of a row that found none: in the store of bytes, or in the table."""
+        if codes.data is not None:
+            needed = int(self._known[self.size] + codes.values[row + 1] - codes.values[row])
+            if needed > self._store.size:
+                store = roomy(2 * needed)
+                store[: self._store.size] = self._store
+                self._store = store
+                return
+        self._fill(self.keys(), self._table.size)
+
+    def _fill(self, keys: Codes, slots: int) -> None:
+        """Move to a table of at least `slots` slots; these keys get the ids 0, 1, 2, ..."""
+        while slots < 4 * len(keys):
+            slots *= 2
+        table = np.zeros(2 * slots, np.int64)
+        known = np.zeros(slots // 2 + 1, np.int64)
+        store = roomy(0 if keys.data is None else 2 * keys.data.size + 16 * SLOTS)
+        self._table, self._known, self._store = table, known, store
+        self.size = 0
+        self.intern(keys)
+
+
+def _unnamed(codes: Codes) -> Ids:
+    """Return 0 for each row with a key and -1 for the others, as the kernels take it."""
+    return np.zeros(len(codes), np.int32) if codes.valid is None else codes.valid.astype(np.int32) - 1
+
+
+def chosen(codes: Codes, rows: Rows) -> Codes:
+    """Return the codes of some rows, copied."""
+    if codes.data is None:
+        return Codes(codes.values[rows], None, None)
+    text = cast("Text", take(Text(codes.values, codes.data, None), rows))
+    return Codes(text.offsets, text.data, None)

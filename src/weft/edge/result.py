@@ -1,0 +1,157 @@
+"""From hits to a result table: every output column is written once, as slices and splats, or gathered by Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as pt
+
+from weft.columns import Column, Held, Text, joined
+from weft.edge.payload import LARGE, plain, words
+from weft.indexes.pairs import Pairs, halved, row_numbers
+from weft.kernels.fill import REPEAT, SPARE, gather, gather_wide, slices, splat, splat_wide
+from weft.kernels.text import measure, move
+from weft.types import Side
+
+LONGEST = 2**31 - 1  # bytes of text that 32-bit offsets reach
+
+
+Part: TypeAlias = tuple[Column, bool, Pairs]  # a column, whether it is the probe's, and its pairs
+
+
+@dataclass(frozen=True, slots=True)
+class OutColumn:
+    """A column of the result: the side it comes from and its place among that side's payload."""
+
+    side: Side
+    place: int
+    kind: pa.DataType
+
+
+class _TooLong(Exception):
+    """A text column needs more than 32-bit offsets can reach."""
+
+
+def result_table(schema: pa.Schema, columns: Sequence[OutColumn], pairs: Sequence[Pairs]) -> pa.Table:
+    """Build the table of all pairs; cut in two, again and again, where text outgrows its offsets."""
+    found = [part for part in pairs if part.count]
+    if not found:
+        return schema.empty_table()
+    try:
+        arrays = [_write(column, found) for column in columns]
+    except (_TooLong, pa.ArrowCapacityError if hasattr(pa, "ArrowCapacityError") else _TooLong):
+        first, second = halved(found)
+        return pa.concat_tables([result_table(schema, columns, first), result_table(schema, columns, second)])
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _write(column: OutColumn, pairs: Sequence[Pairs]) -> pa.Array | pa.ChunkedArray:
+    parts: list[Part] = []
+    for part in pairs:
+        of_probe = part.probe_side == column.side
+        parts.append(((part.probe if of_probe else part.base)[column.place], of_probe, part))
+    kind = plain(column.kind)
+    first = parts[0][0]
+    if isinstance(first, Held):
+        return _restored(pa.chunked_array([_held(part) for part in parts], type=kind), column.kind)
+    array = _write_text(kind, parts) if isinstance(first, Text) else _write_cells(kind, parts)
+    return _restored(array, column.kind)
+
+
+def _restored(array: Any, kind: pa.DataType) -> Any:
+    """Give an array of the stored type the column's own type again."""
+    if array.type == kind:
+        return array
+    if isinstance(array, pa.ChunkedArray):
+        return pa.chunked_array([_restored(chunk, kind) for chunk in array.chunks], type=kind)
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, _restored(array, kind.storage_type))
+    if pt.is_run_end_encoded(kind):
+        return pa.compute.run_end_encode(_restored(array, kind.value_type), run_end_type=kind.run_end_type)
+    return array.cast(kind)
+
+
+def _write_cells(kind: pa.DataType, parts: Sequence[Part]) -> pa.Array:
+    total = sum(pairs.count for _, _, pairs in parts)
+    width = parts[0][0].width  # type: ignore[union-attr]
+    data = pa.allocate_buffer(total * width + SPARE)
+    start = 0
+    for column, of_probe, pairs in parts:
+        _fill(column.values, of_probe, pairs, (data, width, start))  # type: ignore[union-attr]
+        start += pairs.count
+    data = _packed(data, total) if pt.is_boolean(kind) else data.slice(0, total * width)
+    return pa.Array.from_buffers(kind, total, [_write_validity(parts, total), data])
+
+
+def _write_validity(parts: Sequence[Part], total: int) -> pa.Buffer | None:
+    if all(column.valid is None for column, _, _ in parts):  # type: ignore[union-attr]
+        return None
+    data = pa.allocate_buffer(total + SPARE)
+    start = 0
+    for column, of_probe, pairs in parts:
+        if column.valid is None:  # type: ignore[union-attr]
+            words(data, np.uint8, start, pairs.count)[:] = 1
+        else:
+            _fill(column.valid, of_probe, pairs, (data, 1, start))  # type: ignore[union-attr]
+        start += pairs.count
+    return _packed(data, total)
+
+
+def _packed(data: pa.Buffer, count: int) -> pa.Buffer:
+    """Pack a byte a row into a bit a row."""
+    return pa.py_buffer(np.packbits(words(data, np.uint8, 0, count), bitorder="little"))
+
+
+def _fill(values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tuple[pa.Buffer, int, int]) -> None:
+    """Write one part of a column of fixed width into `out` (a buffer, the width, the row to begin at)."""
+    data, width, start = out
+    if width not in REPEAT:
+        _fill_wide(values, of_probe, pairs, out)
+    elif of_probe:
+        splat(values, pairs.hits, REPEAT[width], width, data.address + start * width)
+    elif pairs.order is None:
+        slices(values.ctypes.data, width, pairs.hits, data.address + start * width)
+    else:
+        gather(values, row_numbers(pairs)[1], words(data, values.dtype, start, pairs.count))
+
+
+def _fill_wide(values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tuple[pa.Buffer, int, int]) -> None:
+    data, width, start = out
+    size = width // 8
+    target = words(data, np.uint64, start * size, pairs.count * size)
+    if of_probe:
+        splat_wide(values, size, pairs.hits, target)
+    elif pairs.order is None:
+        slices(values.ctypes.data, width, pairs.hits, data.address + start * width)
+    else:
+        gather_wide(values, size, row_numbers(pairs)[1], target)
+
+
+def _write_text(kind: pa.DataType, parts: Sequence[Part]) -> pa.Array:
+    chosen = [(column, row_numbers(pairs)[not of_probe]) for column, of_probe, pairs in parts]
+    ends = [np.empty(rows.size + 1, np.int64) for _, rows in chosen]
+    sizes = [measure(column.offsets, rows, end) for (column, rows), end in zip(chosen, ends, strict=True)]  # type: ignore[union-attr]
+    if kind not in LARGE and sum(sizes) > LONGEST:
+        raise _TooLong
+    data = pa.allocate_buffer(sum(sizes) + SPARE)
+    starts = np.cumsum([0, *sizes])
+    for (column, rows), start, size in zip(chosen, starts, sizes, strict=False):
+        move(column.offsets, column.data, rows, words(data, np.uint8, int(start), size))  # type: ignore[union-attr]
+    offsets = np.concatenate([np.zeros(1, np.int64), *(end[1:] + start for end, start in zip(ends, starts, strict=False))])
+    if kind not in LARGE:
+        offsets = offsets.astype(np.int32)
+    total = offsets.size - 1
+    return pa.Array.from_buffers(
+        kind, total, [_write_validity(parts, total), pa.py_buffer(offsets), data.slice(0, sum(sizes))]
+    )
+
+
+def _held(part: Part) -> pa.Array:
+    column, of_probe, pairs = part
+    taken = column.array.take(pa.array(row_numbers(pairs)[not of_probe]))  # type: ignore[union-attr]
+    return taken if isinstance(taken, pa.Array) else joined([taken])

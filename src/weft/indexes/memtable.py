@@ -1,0 +1,110 @@
+"""The mutable part of a window: rows in order of arrival, chained by key, until they are enough for a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weft.columns import Column, Rows
+from weft.indexes.run import ALL, Batch, Ids, Times
+from weft.indexes.tails import CAPACITY, tail_for
+from weft.kernels.chains import follow, link, retract, unlink
+
+
+class Memtable:
+    """Up to CAPACITY rows of one side; a row costs O(1) to add, a probe O(rows of its key that are new enough)."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.newest = ALL
+        self._ids = np.empty(CAPACITY, np.int32)
+        self._lead = np.empty(CAPACITY, np.int64)
+        self._behind = np.empty(CAPACITY, np.int32)
+        self._rest = np.empty(CAPACITY, np.int64)
+        self._heads = np.full(64, -1, np.int32)
+        self._tails: list[Any] = []
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of the rows it holds, chains included."""
+        return self.size * 24 + sum(tail.nbytes for tail in self._tails)
+
+    def reserve(self, keys: int) -> None:
+        """Make room for the chains of `keys` keys. O(1) amortised."""
+        if keys > self._heads.size:
+            heads = np.full(max(keys, 2 * self._heads.size), -1, np.int32)
+            heads[: self._heads.size] = self._heads
+            self._heads = heads
+
+    def add(self, batch: Batch, keys: int) -> None:
+        """Append rows, for which there must be room."""
+        self.reserve(keys)
+        first, last = self.size, self.size + len(batch)
+        if not self._tails:
+            self._tails = [tail_for(column) for column in batch.columns]
+        for tail, column in zip(self._tails, batch.columns, strict=True):
+            tail.add(first, column)
+        self._ids[first:last] = batch.ids
+        self._lead[first:last] = batch.lead
+        link(self._ids[:last], self._lead, first, self._heads, (self._behind, self._rest))
+        self.size = last
+        self.newest = max(self.newest, int(batch.lead.max()))
+
+    def probe(self, ids: Ids, reach: Times) -> tuple[Rows, int, Rows]:
+        """Return the hits of probe rows, their pairs, and the rows met, in which the hits' starts count."""
+        hits = np.empty(3 * ids.size, np.int64)
+        rows = np.empty(max(64, 8 * ids.size), np.int64)
+        chains = (self._heads, self._lead, self._behind, self._rest)
+        found, pairs = follow(ids, reach, chains, hits, rows)
+        if pairs > rows.size:
+            rows = np.empty(pairs, np.int64)
+            follow(ids, reach, chains, hits, rows)
+        return hits[: 3 * found], pairs, rows
+
+    def rows(self) -> Batch:
+        """Return its rows as they lie."""
+        size = self.size
+        return Batch(self._ids[:size], self._lead[:size], self.columns())
+
+    def columns(self) -> tuple[Column, ...]:
+        """Return its payload as it lies."""
+        return tuple(tail.column(self.size) for tail in self._tails)
+
+    def clear(self) -> None:
+        """Forget all rows. O(rows)."""
+        unlink(self._ids[: self.size], self._heads)
+        self.size = 0
+        self.newest = ALL
+        self._tails = []
+
+    def truncate(self, size: int, newest: int) -> None:
+        """Take back the rows added last. O(those rows)."""
+        retract(self._ids[: self.size], size, self._heads, self._behind)
+        self.size, self.newest = size, newest
+        for tail in self._tails:
+            tail.truncate(size)
+
+    def rename(self, names: Ids, keys: int) -> None:
+        """Call key k names[k] from now on."""
+        ids = self._ids[: self.size]
+        self._heads = np.full(max(64, keys), -1, np.int32)
+        ids[:] = np.where(ids >= 0, names[ids], -1)
+        link(ids, self._lead, 0, self._heads, (self._behind, self._rest))
+
+    def check(self) -> None:
+        """Raise AssertionError where the chains do not hold each row with a key once; for tests."""
+        seen = 0
+        for id_ in np.unique(self._ids[: self.size]):
+            row = self._heads[id_] if id_ >= 0 else -1
+            while row >= 0:
+                newest = self._lead[row] if self._behind[row] < 0 else max(self._lead[row], self._rest[self._behind[row]])
+                if self._ids[row] != id_ or self._rest[row] != newest:
+                    raise AssertionError(f"chain of key {id_} is broken at row {row}")
+                seen += 1
+                row = self._behind[row]
+        if seen != int((self._ids[: self.size] >= 0).sum()):
+            raise AssertionError("the chains do not hold every row")

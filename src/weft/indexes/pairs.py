@@ -1,0 +1,55 @@
+"""What a probe found: hits, never pairs of row numbers, until a column needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.columns import Column, Rows
+from weft.kernels.fill import expand, gather
+from weft.types import Side
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What one probe found in one base: (row, start, count) triples into the columns of both.
+
+    `start` is a position of the base's columns or, where `order` is given, of `order`, which holds those.
+    """
+
+    hits: Rows
+    count: int
+    probe_side: Side
+    probe: tuple[Column, ...]
+    base: tuple[Column, ...]
+    order: Rows | None = None
+
+
+def halved(pairs: Sequence[Pairs]) -> tuple[list[Pairs], list[Pairs]]:
+    """Cut pairs into two halves of about the same number of pairs."""
+    if len(pairs) > 1:
+        return list(pairs[: len(pairs) // 2]), list(pairs[len(pairs) // 2 :])
+    (one,) = pairs
+    hits = one.hits.reshape(-1, 3)
+    ends = np.cumsum(hits[:, 2])
+    half = one.count // 2
+    cut = int(np.searchsorted(ends, half, side="left"))
+    over = int(ends[cut]) - half  # pairs of the hit that lies across the cut
+    first, second = hits[: cut + 1].copy(), hits[cut:].copy()
+    first[-1, 2] -= over
+    second[0, 1] += second[0, 2] - over
+    second[0, 2] = over
+    return [replace(one, hits=first.ravel(), count=half)], [replace(one, hits=second.ravel(), count=one.count - half)]
+
+
+def row_numbers(pairs: Pairs) -> tuple[Rows, Rows]:
+    """Return the probe row and the base row of every pair."""
+    rows, positions = np.empty(pairs.count, np.int64), np.empty(pairs.count, np.int64)
+    expand(pairs.hits, rows, positions)
+    if pairs.order is None:
+        return rows, positions
+    places = np.empty(pairs.count, np.int64)
+    gather(pairs.order, positions, places)
+    return rows, places

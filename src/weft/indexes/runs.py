@@ -1,0 +1,157 @@
+"""The window of one side: a mutable part, immutable sorted runs, whole runs dropped when they expire.
+
+A row is added in O(1) to the mutable part or, among many others, as a run. FAN runs of one size are merged into
+one, so a row is copied O(log rows) times and a probe looks into O(log rows) runs. What lies below the horizon
+goes with its run, when half of its run has expired, or at the next merge, whichever comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.indexes.memtable import Memtable
+from weft.indexes.pairs import Pairs
+from weft.indexes.run import ALL, Batch, Ids, Run, Times, above, build, check_run, cut, probe, renamed, rows_of, settled
+from weft.indexes.tails import CAPACITY
+from weft.types import Side
+
+LARGE = 2048  # rows from which a batch is a run of its own
+FAN = 4  # runs of one size that are merged into one
+DENSE = 0.7  # pairs a row from which slices of a sorted payload beat single rows (KERNELS: sorting pays from there)
+
+State: TypeAlias = tuple[list[Run], int, int]
+
+
+class Runs:
+    """All rows of one side that may still meet one to come."""
+
+    def __init__(self, lead_place: int | None) -> None:
+        self.runs: list[Run] = []
+        self._lead_place = lead_place
+        self._young = Memtable()
+
+    def __len__(self) -> int:
+        return len(self._young) + sum(len(run) for run in self.runs)
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes it holds."""
+        return self._young.nbytes + sum(run.nbytes for run in self.runs)
+
+    @property
+    def parts(self) -> int:
+        """Return how many runs there are, the mutable part counted when it has rows."""
+        return len(self.runs) + (len(self._young) > 0)
+
+    def probe(self, batch: Batch, reach: Times, side: Side) -> list[Pairs]:
+        """Return what rows of the other side meet here; `reach` holds two bounds of the lead for each."""
+        found = [self._probe_run(place, batch, reach, side) for place in range(len(self.runs))]
+        if len(self._young):
+            hits, pairs, order = self._young.probe(batch.ids, reach)
+            if pairs:
+                found.append(Pairs(hits, pairs, side, batch.columns, self._young.columns(), order))
+        return [pairs for pairs in found if pairs.count]
+
+    def _probe_run(self, place: int, batch: Batch, reach: Times, side: Side) -> Pairs:
+        run = self.runs[place]
+        hits, pairs = probe(run, batch.ids, reach)
+        if run.order is not None and pairs > DENSE * len(run):
+            run = self.runs[place] = settled(run, self._lead_place)
+        return Pairs(hits, pairs, side, batch.columns, run.columns, run.order)
+
+    def insert(self, batch: Batch, keys: int, horizon: int = ALL) -> None:
+        """Add rows, those below the horizon left out where they are many; `purge` completes it."""
+        if len(batch) >= LARGE:
+            self.runs = ordered([*self.runs, build(above(batch, horizon, 0.5), keys)])
+            return
+        batch = above(batch, horizon)
+        if len(batch):
+            self._young.add(batch, keys)
+
+    def prepare(self, adding: int, probing: int, keys: int, horizon: int) -> None:
+        """Make a run of the mutable part where it lacks room for `adding` rows, or many would walk its chains."""
+        young = len(self._young)
+        crowded = adding < LARGE and young + adding > CAPACITY
+        if crowded or (young and probing >= LARGE):
+            rows = above(self._young.rows(), horizon)
+            self.runs = ordered([*self.runs, settled(build(rows, keys), self._lead_place)])
+            self._young.clear()
+
+    def state(self) -> State:
+        """Return what `restore` needs to take back all that comes after."""
+        return list(self.runs), len(self._young), self._young.newest
+
+    def restore(self, state: State) -> None:
+        """Take back all inserts since `state`; there must have been no `prepare` or `purge` since."""
+        self.runs = state[0]
+        self._young.truncate(state[1], state[2])
+
+    def purge(self, keys: int, horizon: int) -> None:
+        """Drop what has expired, put new payload in order, merge; the mutable part goes when all of it has expired."""
+        if crowd(self.runs) is not None or any(run.order is not None or run.middle < horizon for run in self.runs):
+            self.runs = self._tidied(keys, horizon)
+        if len(self._young) and self._young.newest < horizon:
+            self._young.clear()
+
+    def _tidied(self, keys: int, horizon: int) -> list[Run]:
+        runs = ordered(self._kept(run, keys, horizon) for run in self.runs if run.newest >= horizon)
+        while (first := crowd(runs)) is not None:
+            merged = settled(build(rows_of(runs[first : first + FAN], horizon), keys), self._lead_place)
+            runs = ordered([*runs[:first], merged, *runs[first + FAN :]])
+        return runs
+
+    def _kept(self, run: Run, keys: int, horizon: int) -> Run:
+        """Return a run with its payload in order, cut where half of it has expired."""
+        if run.middle >= horizon:
+            return settled(run, self._lead_place)
+        return settled(build(cut(run, horizon), keys), self._lead_place)
+
+    def used(self, keys: int) -> npt.NDArray[np.bool_]:
+        """Tell for each key whether a row has it."""
+        seen = np.zeros(keys, bool)
+        for run in self.runs:
+            seen[run.keys] = True
+        young = self._young.rows().ids
+        seen[young[young >= 0]] = True
+        return seen
+
+    def rename(self, names: Ids, keys: int) -> None:
+        """Call key k names[k] from now on; names keep their order."""
+        self.runs = [renamed(run, names, keys) for run in self.runs]
+        self._young.rename(names, keys)
+
+    def contents(self) -> list[Batch]:
+        """Return all rows, a batch a run and one for the mutable part."""
+        young = [self._young.rows()] if len(self._young) else []
+        return [rows_of([run], ALL) for run in self.runs] + young
+
+    def check(self) -> None:
+        """Raise AssertionError where the index is not what it promises; for tests."""
+        self._young.check()
+        for run in self.runs:
+            check_run(run)
+        levels = [level(run) for run in self.runs]
+        if levels != sorted(levels, reverse=True):
+            raise AssertionError(f"runs are not tiered: {levels}")
+
+
+def level(run: Run) -> int:
+    """Return the tier of a run: runs of one tier differ by less than FAN times."""
+    return (len(run).bit_length() - 1) // (FAN.bit_length() - 1)
+
+
+def ordered(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs that have rows, larger tiers first, older ones first within a tier."""
+    return sorted((run for run in runs if len(run)), key=level, reverse=True)
+
+
+def crowd(runs: Sequence[Run]) -> int | None:
+    """Return where FAN runs of one tier begin, None where there are none."""
+    for first in range(len(runs) - FAN + 1):
+        if level(runs[first]) == level(runs[first + FAN - 1]):
+            return first
+    return None

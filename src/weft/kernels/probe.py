@@ -1,0 +1,118 @@
+"""Find, for every probe row, the slice of a run that it matches."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from weft.kernels.jit import kernel
+from weft.kernels.words import at, below8, ones, put, upto8
+
+I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
+U64 = npt.NDArray[np.uint64]
+
+ROOM = 8  # a run's lead column is followed by as many values that are read and never believed
+
+
+@kernel
+def slot_of(bits: U64, ranks: I32, id_: int) -> int:
+    """Return the slot of a key in a run, -1 where the run has no such key. O(1)."""
+    if id_ < 0 or (id_ >> 6) >= bits.size:
+        return -1
+    word = at(bits, id_ >> 6)
+    bit = np.uint64(1) << np.uint64(id_ & 63)
+    if word & bit == 0:
+        return -1
+    return np.int64(at(ranks, id_ >> 6)) + ones(word & (bit - np.uint64(1)))
+
+
+@kernel
+def gallop(lead: I64, bound: int, first: int, last: int, near: int) -> int:
+    """Return the first position in [first, last) whose lead is not below `bound`, else last. O(log distance)."""
+    step = 1
+    if near < last and at(lead, near) < bound:
+        low = near + 1
+        while near + step < last and at(lead, near + step) < bound:
+            low = near + step + 1
+            step += step
+        high = min(near + step, last)
+    else:
+        high = near
+        while near - step >= first and at(lead, near - step) >= bound:
+            high = near - step
+            step += step
+        low = max(near - step + 1, first)
+    while low < high:
+        middle = (low + high) >> 1
+        if at(lead, middle) < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def gallop_past(lead: I64, bound: int, first: int, last: int, near: int) -> int:
+    """Return the first position in [first, last) whose lead is above `bound`, else last. O(log distance)."""
+    if bound == np.iinfo(np.int64).max:
+        return last
+    return gallop(lead, bound + 1, first, last, near)
+
+
+@kernel
+def sweep(ids: I32, reach: I64, directory: tuple[U64, I32, I64], lead: I64, cursors: I64, hits: I64) -> tuple[int, int]:
+    """Write (row, start, count) of every probe row with a match; return how many, and the pairs.
+
+    For batches of a size with the run: each key's last answer is where the next search begins, and one
+    vector compare decides it as long as rows come nearly in order. O(rows) then, O(rows log run) at worst.
+    """
+    bits, ranks, offsets = directory
+    found = pairs = 0
+    for i in range(ids.size):
+        slot = slot_of(bits, ranks, np.int64(at(ids, i)))
+        if slot < 0:
+            continue
+        first = at(offsets, slot)
+        last = at(offsets, slot + 1)
+        low = at(reach, 2 * i)
+        near = max(at(cursors, 2 * slot) - 3, first)
+        step = below8(lead, near, low)
+        start = min(near + step, last)
+        if ((step == 8) & (start < last)) | ((step == 0) & (near > first)):
+            start = gallop(lead, low, first, last, near)
+        put(cursors, 2 * slot, start)
+        high = at(reach, 2 * i + 1)
+        near = max(at(cursors, 2 * slot + 1) - 3, start)
+        step = upto8(lead, near, high)
+        end = min(near + step, last)
+        if ((step == 8) & (end < last)) | ((step == 0) & (near > start)):
+            end = gallop_past(lead, high, start, last, near)
+        put(cursors, 2 * slot + 1, end)
+        put(hits, 3 * found, i)
+        put(hits, 3 * found + 1, start)
+        put(hits, 3 * found + 2, end - start)
+        found += np.int64(end > start)
+        pairs += end - start
+    return found, pairs
+
+
+@kernel
+def search(ids: I32, reach: I64, directory: tuple[U64, I32, I64], lead: I64, hits: I64) -> tuple[int, int]:
+    """Do what `sweep` does for a few rows: from the end of each key, where new rows match. O(rows log run)."""
+    bits, ranks, offsets = directory
+    found = pairs = 0
+    for i in range(ids.size):
+        slot = slot_of(bits, ranks, np.int64(at(ids, i)))
+        if slot < 0:
+            continue
+        first = at(offsets, slot)
+        last = at(offsets, slot + 1)
+        start = gallop(lead, at(reach, 2 * i), first, last, last)
+        end = gallop_past(lead, at(reach, 2 * i + 1), start, last, last)
+        put(hits, 3 * found, i)
+        put(hits, 3 * found + 1, start)
+        put(hits, 3 * found + 2, end - start)
+        found += np.int64(end > start)
+        pairs += end - start
+    return found, pairs

@@ -1,0 +1,1 @@
+"""What a join does with a batch: match, insert, close, purge."""

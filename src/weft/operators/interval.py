@@ -1,0 +1,108 @@
+"""The interval join: rows with equal keys whose times differ by what the axis allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+
+from weft.edge.clocks import Axis
+from weft.indexes.pairs import Pairs
+from weft.indexes.run import ALL, Batch, Times
+from weft.indexes.runs import Runs
+from weft.kernels.reach import BOTTOM, TOP, reach_scaled, reach_shifted
+from weft.types import SIDES, Side
+
+T = TypeVar("T")
+Horizons: TypeAlias = Mapping[Side, int]
+
+FARTHEST = 2**64 - 2  # no two int64 times differ by more, but for the very ends
+
+
+def other(side: Side) -> Side:
+    """Return the opposite side."""
+    return "right" if side == "left" else "left"
+
+
+def reach(axis: Axis, side: Side, times: Times) -> Times:
+    """Return, for rows of a side, the first and last time of the other side that they may meet, interleaved."""
+    low, high = (axis.lower, axis.upper) if side == "left" else (-axis.upper, -axis.lower)
+    mul, div = (axis.left, axis.right) if side == "left" else (axis.right, axis.left)
+    out = np.empty(2 * times.size, np.int64)
+    if mul == div == 1:
+        reach_shifted(times, _steps(low), _steps(high), out)
+    else:
+        unit = mul * div
+        reach_scaled(times, _quotient(low, unit), _quotient(high, unit), (mul, div), out)
+    return out
+
+
+def _steps(bound: int) -> tuple[int, int]:
+    """Return a bound as two steps of one sign that fit int64."""
+    bound = max(-FARTHEST, min(FARTHEST, bound))
+    return bound // 2, bound - bound // 2
+
+
+def _quotient(bound: int, unit: int) -> tuple[int, int]:
+    whole, rest = divmod(bound, unit)
+    return max(BOTTOM, min(TOP, whole)), rest
+
+
+def horizon(axis: Axis, side: Side, watermark: int | None) -> int:
+    """Return the first time of a side that a row of the other side, still to come in time, may meet."""
+    if watermark is None:
+        return ALL
+    last = watermark - axis.upper if side == "left" else watermark + axis.lower
+    tick = axis.left if side == "left" else axis.right
+    return max(BOTTOM, min(TOP, -(-last // tick)))
+
+
+class IntervalJoin:
+    """Both windows and the steps on them; a runtime drives it.
+
+    A failed `step` leaves the windows as they were.
+    """
+
+    def __init__(self, axis: Axis, index: Callable[[Side], Runs]) -> None:
+        self.axis = axis
+        self.windows: dict[Side, Runs] = {side: index(side) for side in SIDES}
+
+    def step(self, batches: Mapping[Side, Batch], keys: int, horizons: Horizons, deliver: Callable[[list[Pairs]], T]) -> T:
+        """Match the batches, with what is stored and with each other; insert them; purge; return what is delivered.
+
+        Right rows meet stored left rows, then left rows meet stored and new right rows: each pair once.
+        """
+        before = {side: window.state() for side, window in self.windows.items()}
+        try:
+            pairs: list[Pairs] = []
+            for side in ("right", "left"):
+                if side in batches:
+                    pairs += self.match(side, batches[side])
+                    later = side == "right" and "left" in batches
+                    self.windows[side].insert(batches[side], keys, ALL if later else horizons[side])
+            delivered = deliver(pairs)
+            for side, window in self.windows.items():
+                window.purge(keys, horizons[side])
+        except BaseException:
+            for side, window in self.windows.items():
+                window.restore(before[side])
+            raise
+        return delivered
+
+    def match(self, side: Side, batch: Batch) -> list[Pairs]:
+        """Return the pairs of a batch with the other side's window."""
+        window = self.windows[other(side)]
+        return window.probe(batch, reach(self.axis, side, batch.lead), side) if len(window) else []
+
+    def prepare(self, batches: Mapping[Side, Batch], keys: int, horizons: Horizons) -> None:
+        """Let the windows make room, which changes no result."""
+        for side, window in self.windows.items():
+            adding = len(batches.get(side, ()))
+            probing = len(batches.get(other(side), ()))
+            window.prepare(adding, probing, keys, horizons[side])
+
+    def check(self) -> None:
+        """Raise AssertionError where a window is not what it promises; for tests."""
+        for window in self.windows.values():
+            window.check()

@@ -1,0 +1,1 @@
+"""How far time has come: watermarks, lateness, idle inputs, late rows."""

@@ -1,0 +1,1 @@
+"""Who drives an operator: in this process, one caller."""

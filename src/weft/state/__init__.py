@@ -1,0 +1,1 @@
+"""State as bytes: the chunk codec, the manifest, snapshots."""

@@ -1,0 +1,199 @@
+"""State is what may still match and no more: flat on an endless stream, purged on time, pinning no batch."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pytest
+
+import weft
+
+Arrays = dict[str, Any]
+
+
+def batch(start: int, rows: int, keys: int, seed: int = 0) -> pa.Table:
+    """Return rows one tick apart, keys drawn at random."""
+    random = np.random.default_rng([seed, start])
+    return pa.table(
+        {
+            "key": random.integers(0, keys, rows),
+            "ts": np.arange(start, start + rows),
+            "v": random.random(rows),
+        }
+    )
+
+
+def stream(**more: Any) -> Any:
+    """Return a stream with a horizon of a thousand ticks."""
+    return weft.stream.IntervalJoin(on="key", time="ts", lower=-500, upper=500, lateness=100, **more)
+
+
+def test_state_is_flat_on_an_endless_stream() -> None:
+    op = stream()
+    seen = []
+    for at in range(500):
+        op.push(left=batch(at * 200, 200, 50), right=batch(at * 200, 200, 50, seed=1))
+        seen.append(op.metrics)
+    for side in ("left", "right"):
+        early, late = seen[50:250], seen[250:]
+        for name, most in (("rows", 3000), ("bytes", 500_000), ("runs", 12)):
+            peak = max(getattr(metrics, name)[side] for metrics in late)
+            assert peak <= 1.3 * max(getattr(metrics, name)[side] for metrics in early), name
+            assert peak <= most, name
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_state_is_flat_under_small_pushes(rows: int) -> None:
+    op = stream()
+    peaks = []
+    for at in range(6000 // rows):
+        op.push("left", batch(at * rows, rows, 5))
+        op.push("right", batch(at * rows, rows, 5, seed=1))
+        peaks.append(op.metrics.rows["left"])
+    assert max(peaks[len(peaks) // 2 :]) <= 2000
+    assert max(peaks[len(peaks) // 2 :]) <= 1.3 * max(peaks[: len(peaks) // 2])
+
+
+def test_what_the_watermark_put_out_of_reach_goes() -> None:
+    op = stream()
+    for at in range(10):
+        op.push(left=batch(at * 200, 200, 50), right=batch(at * 200, 200, 50, seed=1))
+    assert op.metrics.rows["left"] > 0
+    op.advance(10**9)
+    op.push(left=batch(10**9, 1, 1), right=batch(10**9, 1, 1))
+    assert op.metrics.rows["left"] <= 1
+    assert op.metrics.rows["right"] <= 1
+
+
+def test_a_side_that_needs_no_memory_of_the_other_keeps_none() -> None:
+    # Right rows lie 1000 to 500 ticks before their left rows: a left row is done as soon as it came.
+    op = weft.stream.IntervalJoin(on="key", time="ts", lower=-1000, upper=-500, lateness=0)
+    for at in range(100):
+        op.push(left=batch(at * 200, 200, 50), right=batch(at * 200, 200, 50, seed=1))
+    assert op.metrics.rows["left"] <= 600
+    assert op.metrics.rows["right"] <= 3000
+
+
+def test_rows_without_a_key_or_a_time_are_not_kept() -> None:
+    op = stream()
+    none = pa.table(
+        {"key": pa.array([None, 1], pa.int64()), "ts": pa.array([5, None], pa.int64()), "v": [0.0, 1.0]}
+    )
+    op.push(left=none, right=none)
+    assert op.metrics.rows == {"left": 0, "right": 0}
+
+
+def _passing_keys(pushes: int, rows: int) -> Iterator[tuple[pa.Table, pa.Table]]:
+    for at in range(pushes):
+        keys = np.arange(at * rows, (at + 1) * rows) * 2_654_435_761
+        times = np.full(rows, at)
+        yield pa.table({"key": keys, "ts": times}), pa.table({"key": keys[::-1], "ts": times})
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["integers", "strings"])
+def test_ten_million_passing_keys_leave_no_memory_behind(text: bool) -> None:
+    pushes, rows = (150, 65_536) if not text else (40, 16_384)
+    op = weft.stream.IntervalJoin(on="key", time="ts", lower=0, upper=0, lateness=1)
+    process, sizes, resident = psutil.Process(), [], []
+    for left, right in _passing_keys(pushes, rows):
+        if text:
+            left, right = (
+                table.set_column(0, "key", table["key"].cast(pa.string())) for table in (left, right)
+            )
+        assert op.push(left=left, right=right).num_rows == rows
+        sizes.append(sum(op.metrics.bytes.values()))
+        resident.append(process.memory_info().rss)
+    half = pushes // 2
+    assert max(sizes[half:]) <= 1.3 * max(sizes[5:half])
+    assert max(resident[half:]) <= max(resident[5:half]) + 64 * 2**20
+
+
+def backed_by(rows: int, kind: str) -> tuple[pa.Table, list[weakref.ref[Any]]]:
+    """Return a table whose payload lies in numpy's memory, and references that die with that memory."""
+    random = np.random.default_rng(0)
+    if kind == "string":
+        bytes_, offsets = (
+            random.integers(97, 122, rows * 4).astype(np.uint8),
+            np.arange(rows + 1, dtype=np.int32) * 4,
+        )
+        held = [bytes_, offsets]
+        payload = pa.StringArray.from_buffers(rows, pa.py_buffer(offsets), pa.py_buffer(bytes_))
+    elif kind == "list":
+        items, offsets = random.random(rows * 2), np.arange(rows + 1, dtype=np.int32) * 2
+        held = [items, offsets]
+        payload = pa.Array.from_buffers(
+            pa.list_(pa.float64()), rows, [None, pa.py_buffer(offsets)], children=[pa.array(items)]
+        )
+    else:
+        items = random.random(rows)
+        held = [items]
+        payload = pa.array(items)
+    keys, times = np.arange(rows), np.zeros(rows, np.int64)
+    table = pa.table({"key": pa.array(keys), "ts": pa.array(times), "p": payload})
+    return table, [weakref.ref(one) for one in (*held, keys, times)]
+
+
+@pytest.mark.parametrize("kind", ["number", "string", "list"])
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "slice"])
+def test_what_is_stored_never_pins_the_batch_it_came_from(kind: str, whole: bool) -> None:
+    rows = 200_000
+    table, held = backed_by(rows, kind)
+    op = weft.stream.IntervalJoin(on="key", time="ts", lower=0, upper=0, lateness=0)
+    if whole:
+        # Most of the batch goes at once, ten rows stay: they may hold no more than themselves.
+        late = table.slice(0, 10).set_column(1, "ts", pa.array(np.full(10, 1000)))
+        op.push(left=pa.concat_tables([table, late]), right=table.slice(0, 0))
+        op.advance(1000)
+    else:
+        op.push(left=table.slice(rows // 2, 10), right=table.slice(0, 0))
+    del table
+    if whole:
+        del late
+        op.push("left", pa.table({"key": [0], "ts": [1000], "p": _one(kind)}))
+    gc.collect()
+    assert op.metrics.rows["left"] in (10, 11)
+    assert [one() for one in held] == [None] * len(held)
+
+
+def _one(kind: str) -> pa.Array:
+    return {"number": pa.array([1.0]), "string": pa.array(["word"]), "list": pa.array([[1.0]])}[kind]
+
+
+def test_a_stored_slice_does_not_hold_arrows_memory_of_its_batch() -> None:
+    rows, before = 500_000, pa.total_allocated_bytes()
+    table = pa.table(
+        {
+            "key": range(rows),
+            "ts": pa.array([0] * rows),
+            "p": pa.array([f"a word of some length {at}" for at in range(rows)]),
+        }
+    )
+    assert pa.total_allocated_bytes() - before > 10**7
+    op = weft.stream.IntervalJoin(on="key", time="ts", lower=0, upper=0, lateness=0)
+    op.push(left=table.slice(1000, 10), right=table.slice(1000, 10))
+    del table
+    gc.collect()
+    assert pa.total_allocated_bytes() - before < 10**6
+
+
+def test_an_operator_that_is_gone_leaves_no_memory_behind() -> None:
+    before = pa.total_allocated_bytes()
+    op = stream()
+    result = op.push(left=batch(0, 50_000, 5000), right=batch(0, 50_000, 5000, seed=1))
+    del op, result
+    gc.collect()
+    assert pa.total_allocated_bytes() - before < 10**5
+
+
+def test_bytes_of_state_are_near_the_raw_bytes_of_the_rows_held() -> None:
+    op = weft.stream.IntervalJoin(on="key", time="ts", lower=-40_960, upper=40_960, lateness=0)
+    for at in range(30):
+        op.push(left=batch(at * 8192, 8192, 1000), right=batch(at * 8192, 8192, 1000, seed=1))
+    raw = sum(op.metrics.rows.values()) * 24
+    assert sum(op.metrics.bytes.values()) <= 1.5 * raw

@@ -1,0 +1,48 @@
+"""How much the property tests try, and on which runtimes a claim is tested.
+
+WEFT_SOAK=1           the Hypothesis profile `soak`; WEFT_SOAK=5000 tries so many examples a property
+WEFT_SOAK_SECONDS=60  how long each of the tests marked `soak` goes on
+WEFT_SEED=123         the first seed of those (otherwise a new one; the header of every run prints it)
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support.runtimes import RUNTIMES, Runtime
+
+SOAK = os.environ.get("WEFT_SOAK", "")
+SEED = int(os.environ.get("WEFT_SEED") or secrets.randbits(32))
+MANY = int(SOAK) if SOAK.isdigit() and int(SOAK) > 1 else 2000
+
+# Cases are drawn by a generator that asks for many small numbers: slow to Hypothesis, not to us.
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
+settings.register_profile(
+    "default", max_examples=60, deadline=None, derandomize=True, print_blob=True, suppress_health_check=SLOW
+)
+settings.register_profile(
+    "soak", max_examples=MANY, deadline=None, print_blob=True, suppress_health_check=SLOW
+)
+settings.load_profile("soak" if SOAK else "default")
+
+
+def pytest_report_header() -> str:
+    """Print what a failure has to be repeated with."""
+    return f"weft: WEFT_SEED={SEED}, Hypothesis profile {'soak' if SOAK else 'default'}"
+
+
+@pytest.fixture(scope="session", params=RUNTIMES, ids=lambda runtime: runtime.name)
+def runtime(request: pytest.FixtureRequest) -> Runtime:
+    """Run a claim on every runtime."""
+    chosen: Runtime = request.param
+    return chosen
+
+
+@pytest.fixture(scope="session")
+def seed() -> int:
+    """Return the first seed of this run."""
+    return SEED

@@ -1,0 +1,1 @@
+"""What the tests are made of: an oracle, streams, drawings and the runtimes a claim runs on."""
