@@ -39,7 +39,6 @@ class Line:
     ratio: str = ""
     at_least: str = ""
     goal: str = ""
-    verdict: str = ""
     memory: str = ""
 
 
@@ -53,35 +52,25 @@ def amount(value: float, unit: Unit) -> str:
 
 def digits(value: float) -> str:
     """Return three significant digits, without an exponent."""
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.3g}"
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3g}"
 
 
 def spread_text(value: Spread, unit: Unit, mark: str = "") -> str:
     """Return `median (min..max)`; the median alone where there was one repetition."""
-    middle = f"{amount(value['median'], unit)}{mark}"
+    texts = [amount(value[which], unit) for which in ("median", "min", "max")]
+    bare = [text.split()[0] for text in texts]
     if len(value["values"]) == 1:
-        return middle
-    return f"{middle} ({amount(value['min'], unit)}..{amount(value['max'], unit)})"
+        return f"{texts[0]}{mark}"
+    one_unit = len({text.partition(" ")[2] for text in texts}) == 1
+    low, high = (bare if one_unit else texts)[1:]
+    return f"{texts[0]}{mark} ({low}..{high})"
 
 
-def verdict(line: Judged) -> str:
-    """Return how the median stands to what it should reach."""
-    sign = 1 if line["better"] == "higher" else -1
-    value = line["value"]["median"]
-
-    def reaches(bound: float | None) -> bool:
-        return bound is not None and sign * value >= sign * bound
-
-    if reaches(line["goal"]):
-        return "goal met"
-    if line["at_least"] is None:
-        return "" if line["goal"] is None else "below the goal"
-    return "at least met" if reaches(line["at_least"]) else "missed"
-
-
-def bound(line: Judged, value: float | None) -> str:
+def target(line: Judged, which: Literal["at_least", "goal"]) -> str:
     """Return what should be reached, as text."""
-    if value is None:
+    if (value := line[which]) is None:
         return ""
     return (
         f"{value:g}x"
@@ -90,6 +79,15 @@ def bound(line: Judged, value: float | None) -> str:
         if line["unit"] == "ratio"
         else f"{value:g} {line['unit']}"
     )
+
+
+def verdict(line: Judged, which: Literal["at_least", "goal"]) -> str:
+    """Return what should be reached and whether the median does."""
+    if (value := line[which]) is None:
+        return ""
+    sign = 1 if line["better"] == "higher" else -1
+    reached = sign * line["value"]["median"] >= sign * value
+    return f"{target(line, which)} {'met' if reached else 'missed'}"
 
 
 def own_lines(entry: Entry) -> Iterator[Line]:
@@ -103,9 +101,8 @@ def own_lines(entry: Entry) -> Iterator[Line]:
             what=name if lone and judged["figure"] == UNIT_OF_THROUGHPUT else judged["figure"],
             value=spread_text(figure, judged["unit"]),
             ratio=spread_text(judged["value"], "ratio", "x") if judged["over"] else "",
-            at_least=bound(judged, judged["at_least"]),
-            goal=bound(judged, judged["goal"]),
-            verdict=verdict(judged),
+            at_least=verdict(judged, "at_least"),
+            goal=verdict(judged, "goal"),
             memory=amount(own["memory_mib"], "MiB") if lone and judged["over"] else "",
         )
 
@@ -142,19 +139,9 @@ def short_rows(entry: Entry) -> Iterator[list[str]]:
             for name in list(entry["contenders"])[1:]
         )
         ratio = f"{digits(line['value']['median'])}x" if line["over"] else ""
-        what = (
-            entry["summary"]
-            if line["figure"] == UNIT_OF_THROUGHPUT
-            else f"{entry['summary']}: {line['figure']}"
-        )
-        yield [
-            what,
-            amount(figure["median"], line["unit"]),
-            peers,
-            ratio,
-            bound(line, line["at_least"]),
-            bound(line, line["goal"]),
-        ]
+        what = entry["summary"] if len(judged) == 1 else f"{entry['summary']}: {line['figure']}"
+        value = amount(figure["median"], line["unit"])
+        yield [what, value, peers, ratio, target(line, "at_least"), target(line, "goal")]
 
 
 def origin(entries: dict[str, Entry]) -> str:
@@ -189,7 +176,6 @@ def full_table(entries: dict[str, Entry]) -> str:
         "ratio (min..max)",
         "at least",
         "goal",
-        "",
         "memory",
     )
     rows = (
@@ -200,7 +186,6 @@ def full_table(entries: dict[str, Entry]) -> str:
             line.ratio,
             line.at_least,
             line.goal,
-            line.verdict,
             line.memory,
         ]
         for entry in entries.values()

@@ -11,9 +11,13 @@ import resource
 import sys
 import traceback
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MIB = 1 << 20
+OPTIONAL = {"polars", "duckdb"}  # peers that are left out where they are not installed
 
 
 def pin(core: int) -> bool:
@@ -72,6 +76,21 @@ class Serving:
         return {"figures": figures, "memory_mib": peak()}
 
 
+def loaded(order: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> Serving | None:
+    """Load the contender and say so; None where its library is not installed."""
+    pinned = pin(order["core"])
+    one_thread()
+    try:
+        serving = Serving(order)
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL:
+            raise
+        say({"missing": error.name})
+        return None
+    say({"rows": serving.trial.rows, "pinned": pinned})
+    return serving
+
+
 def serve(order: dict[str, Any], lines: IO[str], out: IO[str]) -> None:
     """Load, then obey until the input ends."""
 
@@ -80,14 +99,9 @@ def serve(order: dict[str, Any], lines: IO[str], out: IO[str]) -> None:
         out.flush()
 
     try:
-        pinned = pin(order["core"])
-        one_thread()
-        serving = Serving(order)
-        say({"rows": serving.trial.rows, "pinned": pinned})
-        for line in lines:
-            say(serving.warm() if line.strip() == "warm" else serving.measure())
-    except ModuleNotFoundError as error:
-        say({"missing": error.name})
+        if serving := loaded(order, say):
+            for line in lines:
+                say(serving.warm() if line.strip() == "warm" else serving.measure())
     except Exception:  # whatever it is, the runner has to hear of it
         say({"error": traceback.format_exc()})
 

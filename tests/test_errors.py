@@ -59,7 +59,11 @@ def test_a_late_row_says_which_and_by_how_much() -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [SpecError("m", "h"), ColumnError("m"), LateRowError("m", "h", side="left", source=1, key=(), time=3, lateness=2)],
+    [
+        SpecError("m", "h"),
+        ColumnError("m"),
+        LateRowError("m", "h", side="left", source=1, key=(), time=3, lateness=2),
+    ],
     ids=lambda error: type(error).__name__,
 )
 def test_errors_travel_between_processes_whole(error: WeftError) -> None:
@@ -106,6 +110,8 @@ def test_a_long_list_of_names_is_cut_and_says_how_much_is_left() -> None:
     assert listed(names, form=str).endswith("c28 or 71 more")
 
 
-@pytest.mark.parametrize(("name", "near"), [("user", "user_id"), ("TS", "ts"), ("tsx", "ts"), ("banana", None)])
+@pytest.mark.parametrize(
+    ("name", "near"), [("user", "user_id"), ("TS", "ts"), ("tsx", "ts"), ("banana", None)]
+)
 def test_the_nearest_name_is_close_in_letters_whatever_their_case(name: str, near: str | None) -> None:
     assert nearest(name, ["user_id", "ts"]) == near

@@ -1,4 +1,4 @@
-"""The properties everything rests on, for random streams: equal to the oracle for every order, cut, layout and restart."""
+"""What everything rests on, for random streams: equal rows for every order, cut, layout and restart."""
 
 from __future__ import annotations
 

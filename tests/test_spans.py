@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import timedelta
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft.errors import SpecError, shown
-from weft.spans import SPELLINGS, UNITS, Span, parse_span
+from weft.spans import UNITS, Span, parse_span
 
 SECOND = 10**9
 MINUTE = 60 * SECOND
@@ -81,7 +82,7 @@ def test_durations_of_python_numpy_and_pandas_keep_all_their_digits(name: str) -
     assert parse_span("upper", value) == Span(exact, "ns")
 
 
-@pytest.mark.parametrize("value", [0, -5, 2**63 - 1, -(2**63), np.int8(-5), np.uint64(7)], ids=repr)
+@pytest.mark.parametrize("value", [0, -5, 2**63 - 1, -(2**63), 10**30, np.int8(-5), np.uint64(7)], ids=repr)
 def test_integers_count_in_the_columns_own_unit(value: int) -> None:
     assert parse_span("upper", value) == Span(int(value), "ticks")
 
@@ -101,7 +102,11 @@ REFUSED = [
     ("minutes", 'a duration with a number before "minutes"; got "minutes".', 'write "10 minutes"'),
     ("10 mintues", f'{KNOWN}; got "10 mintues".', '"mintues" is no unit; write "10 minutes"'),
     ("10 xyz", f'{KNOWN}; got "10 xyz".', '"xyz" is no unit; write "10 seconds"'),
-    ("1 month", 'a duration of fixed length, which "month" has not; got "1 month".', 'write days, such as "30 days"'),
+    (
+        "1 month",
+        'a duration of fixed length, which "month" has not; got "1 month".',
+        'write days, such as "30 days"',
+    ),
     ("2y", 'a duration of fixed length, which "y" has not; got "2y".', 'write days, such as "365 days"'),
     ("10M", 'a duration without "M"; got "10M".', 'write "min" for minutes; months have no fixed length'),
     ("0.7 ns", 'a whole number of nanoseconds; got "0.7 ns".', 'write "1 ns"'),
@@ -112,7 +117,6 @@ REFUSED = [
     (np.timedelta64("NaT"), f"{ANY}; got np.timedelta64('NaT').", OPEN),
     (True, f"{ANY}; got True.", OPEN),
     (1.5, f"{ANY}; got 1.5.", 'write a unit, such as "1.5 s", or a whole number for an integer time column'),
-    (2**63, "within 64 bits; got 9223372036854775808.", "write 9223372036854775807 for the greatest there is"),
 ]
 
 
@@ -135,6 +139,7 @@ ALSO_REFUSED = [
     "\uff11s",
     "s 10",
     "9" * 5000 + " s",
+    " " * 10**6,
     b"10 s",
     10**5000,
     [10],
@@ -181,10 +186,9 @@ def test_parts_add_up_exactly(parts: list[tuple[int, str]]) -> None:
     assert parse_span("upper", "-" + "".join(f"{number}{unit}" for number, unit in parts)).value == -total
 
 
-@given(st.decimals(0, 10**9, places=6, allow_nan=False), st.sampled_from(list(SPELLINGS.values())))
-def test_decimal_fractions_are_exact_or_refused(number: object, words: str) -> None:
-    unit = words.split()[0]
-    exact = Fraction(str(number)) * UNITS[unit]
+@given(st.decimals(0, 10**9, places=6, allow_nan=False), st.sampled_from(["s", "ms", "us", "ns", "hours"]))
+def test_decimal_fractions_are_exact_or_refused(number: Decimal, unit: str) -> None:
+    exact = Fraction(number) * UNITS[unit]
     if exact.denominator == 1:
         assert parse_span("upper", f"{number:f} {unit}") == Span(exact.numerator, "ns")
     else:

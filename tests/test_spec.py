@@ -281,11 +281,12 @@ ALSO_REFUSED = [
     ("order_by", 3),
     ("lower", None),
     ("upper", float("nan")),
-    ("upper", 2**63),
 ]
 
 
-@pytest.mark.parametrize(("argument", "value"), ALSO_REFUSED, ids=[f"{name}={value}" for name, value in ALSO_REFUSED])
+@pytest.mark.parametrize(
+    ("argument", "value"), ALSO_REFUSED, ids=[f"{name}={value}" for name, value in ALSO_REFUSED]
+)
 def test_a_wrong_argument_is_refused_by_its_name(argument: str, value: object) -> None:
     message = refused(**{argument: value})
     assert f"`{argument}`" in message.splitlines()[0]

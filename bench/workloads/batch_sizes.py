@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
+
     from weft.stream import IntervalJoin
+    from weft.types import Side
 
 SIZES = (1, 8, 32, 128, 1024, 8192, 65_536)
 # 45,000 rows a second and side, held for 1.1 s: 100k rows of state.
@@ -61,7 +63,7 @@ def opened(left: pa.Table, right: pa.Table, fill: int) -> IntervalJoin:
     return join
 
 
-def pushes(left: pa.Table, right: pa.Table, fill: int, size: int) -> list[tuple[str, pa.RecordBatch]]:
+def pushes(left: pa.Table, right: pa.Table, fill: int, size: int) -> list[tuple[Side, pa.RecordBatch]]:
     """Return the timed pushes: sides in turn, `size` rows each."""
     wanted = min(MOST_PUSHES, max(FEWEST_PUSHES, TIMED_ROWS // size))
     each = min(wanted // 2, (left.num_rows - fill) // size)
@@ -70,7 +72,10 @@ def pushes(left: pa.Table, right: pa.Table, fill: int, size: int) -> list[tuple[
         right.slice(fill, each * size).to_batches(size),
         strict=True,
     )
-    return [push for one, other in turns for push in (("left", one), ("right", other))]
+    taken: list[tuple[Side, pa.RecordBatch]] = []
+    for one, other in turns:
+        taken += [("left", one), ("right", other)]
+    return taken
 
 
 def one_size(left: pa.Table, right: pa.Table, size: int) -> dict[str, float]:

@@ -1,3 +1,57 @@
-"""weft joins live streams."""
+"""weft joins live streams: interval joins for pyarrow, pandas and Polars, as one call or pushed batch by batch.
+
+    weft.interval_join        whole tables in, the same kind out
+    weft.stream.IntervalJoin  batches in, the pairs that they complete out
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import (
+    ColumnError,
+    FinishedError,
+    InputError,
+    LateRowError,
+    NotYetError,
+    SpecError,
+    StateError,
+    WeftError,
+)
+
+if TYPE_CHECKING:
+    from weft import stream
+    from weft.api import interval_join
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ColumnError",
+    "FinishedError",
+    "InputError",
+    "LateRowError",
+    "NotYetError",
+    "SpecError",
+    "StateError",
+    "WeftError",
+    "interval_join",
+    "stream",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import numba and Arrow when they are first needed, not with the package."""
+    if name == "interval_join":
+        value = importlib.import_module("weft.api").interval_join
+    elif name == "stream":
+        value = importlib.import_module("weft.stream")
+    else:
+        message = f"module 'weft' has no attribute {name!r}"
+        raise AttributeError(message)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

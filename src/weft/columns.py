@@ -89,13 +89,12 @@ def _taken(values: npt.NDArray[Any], rows: Rows) -> npt.NDArray[Any]:
     return out
 
 
-def compacted(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Drop the words of a dictionary that no row uses, once they are most of it."""
-    if not isinstance(array, pa.DictionaryArray) or len(array.dictionary) <= 2 * len(array) + 64:
+def compacted(array: pa.Array | pa.ChunkedArray, spare: int = 64) -> pa.Array | pa.ChunkedArray:
+    """Drop the words of a dictionary that no row uses, once they are most of it (`spare` 0: in any case)."""
+    if not isinstance(array, pa.DictionaryArray) or (spare and len(array.dictionary) <= 2 * len(array) + spare):
         return array
-    indices = array.indices.cast(pa.int64())
-    used = pc.unique(indices).drop_null().sort()
-    fewer = pc.index_in(indices, used).cast(array.type.index_type)
+    used = pc.unique(array.indices).drop_null().sort()
+    fewer = pc.index_in(array.indices, used).cast(array.type.index_type)
     return pa.DictionaryArray.from_arrays(fewer, array.dictionary.take(used), ordered=array.type.ordered)
 
 
@@ -117,7 +116,7 @@ def joined(arrays: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.Chunke
     """Put Arrow arrays behind each other, in one piece where their offsets reach."""
     chunks = [chunk for array in arrays for chunk in (array.chunks if isinstance(array, pa.ChunkedArray) else [array])]
     try:
-        return pa.concat_arrays(chunks) if chunks else pa.array([], arrays[0].type)
+        return pa.concat_arrays(chunks) if chunks else pa.nulls(0, arrays[0].type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # offsets beyond 2 GiB
         return pa.chunked_array(chunks)
 

@@ -84,7 +84,7 @@ def parse_span(name: str, value: object, side: Side | None = None) -> Span:
     if isinstance(value, timedelta):
         return Span((value.days * 86_400 + value.seconds) * 10**9 + value.microseconds * 10**3, "ns")
     if isinstance(value, Integral) and not isinstance(value, bool):
-        return _ticks(subject, int(value))
+        return Span(int(value), "ticks")
     raise refusal(value, subject, ANYTHING, _hint(value))
 
 
@@ -94,12 +94,6 @@ def _hint(value: object) -> str:
     return 'write "10 minutes"; an open end is a long duration, such as "365 days"'
 
 
-def _ticks(subject: str, value: int) -> Span:
-    if not -(2**63) <= value < 2**63:
-        raise refusal(value, subject, "within 64 bits", f"write {2**63 - 1} for the greatest there is")
-    return Span(value, "ticks")
-
-
 def _whole(subject: str, value: object, ns: Fraction) -> int:
     if ns.denominator != 1:
         raise refusal(value, subject, "a whole number of nanoseconds", f'write "{round(ns)} ns"')
@@ -107,8 +101,8 @@ def _whole(subject: str, value: object, ns: Fraction) -> int:
 
 
 def _text(subject: str, text: str) -> Fraction:
-    match = _SIGNED.fullmatch(text)
-    if not match or not match[2] or len(text) > LONGEST:
+    match = _SIGNED.fullmatch(text) if len(text) <= LONGEST else None
+    if not match or not match[2]:
         raise refusal(text, subject, A_DURATION, 'write "10 minutes", or "0 s" for none')
     total = sum((Fraction(number) * tick for number, tick in _parts(subject, text, match[2])), Fraction(0))
     return -total if match[1] == "-" else total

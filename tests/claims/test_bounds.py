@@ -1,4 +1,4 @@
-"""Rows with equal keys match when `lower <= right.time - left.time <= upper`; `closed` says which ends belong to it."""
+"""Rows with equal keys match when `lower <= right.time - left.time <= upper`; `closed` says which ends do."""
 
 from __future__ import annotations
 

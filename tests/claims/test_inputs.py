@@ -1,4 +1,4 @@
-"""Several physical inputs of one logical stream: each with its own share in the watermark, silent or ended ones too."""
+"""Several physical inputs of one logical stream: each has its own share in the watermark, silent or ended."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_fail_says_side_input_key_time_and_by_how_much() -> None:
     error = caught.value
     assert (error.side, error.source) == ("right", 1)
     message = str(error)
-    for part in ("right", "1", "93", "'a'", "2"):
+    for part in ("right", "1", "93", '"a"', "by 2"):
         assert part in message
     assert "Hint:" in message
 

@@ -1,4 +1,4 @@
-"""Payload passes through unchanged: every type, every layout, every name; an empty side gives an empty table."""
+"""Payload passes through unchanged, every type, layout and name; an empty side gives an empty table."""
 
 from __future__ import annotations
 

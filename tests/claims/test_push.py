@@ -45,7 +45,7 @@ FRAMES: dict[str, Callable[[pa.Table], Any]] = {
     "Table": lambda table: table,
     "RecordBatch": lambda table: table.to_batches()[0],
     "pandas": lambda table: table.to_pandas(),
-    "Polars": lambda table: pl.DataFrame(table),
+    "Polars": pl.DataFrame,
 }
 
 

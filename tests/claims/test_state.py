@@ -96,16 +96,17 @@ def _passing_keys(pushes: int, rows: int) -> Iterator[tuple[pa.Table, pa.Table]]
         yield pa.table({"key": keys, "ts": times}), pa.table({"key": keys[::-1], "ts": times})
 
 
+def _as_text(table: pa.Table) -> pa.Table:
+    return table.set_column(0, "key", table["key"].cast(pa.string()))
+
+
 @pytest.mark.parametrize("text", [False, True], ids=["integers", "strings"])
 def test_ten_million_passing_keys_leave_no_memory_behind(text: bool) -> None:
     pushes, rows = (150, 65_536) if not text else (40, 16_384)
     op = weft.stream.IntervalJoin(on="key", time="ts", lower=0, upper=0, lateness=1)
     process, sizes, resident = psutil.Process(), [], []
-    for left, right in _passing_keys(pushes, rows):
-        if text:
-            left, right = (
-                table.set_column(0, "key", table["key"].cast(pa.string())) for table in (left, right)
-            )
+    for sides in _passing_keys(pushes, rows):
+        left, right = map(_as_text, sides) if text else sides
         assert op.push(left=left, right=right).num_rows == rows
         sizes.append(sum(op.metrics.bytes.values()))
         resident.append(process.memory_info().rss)

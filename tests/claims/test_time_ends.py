@@ -1,4 +1,4 @@
-"""Nothing wraps at the ends of int64: a distance that no int64 holds is still compared as the number it is."""
+"""Nothing wraps at the ends of int64: a distance no int64 holds is still compared as what it is."""
 
 from __future__ import annotations
 
@@ -87,13 +87,12 @@ def test_dates_at_the_ends_of_their_type_are_compared_exactly(runtime: Runtime) 
 
 
 def exact_or_refused(case: Case) -> None:
-    """Claim that a table join is the oracle's, or refused as a value that does not fit; never something else."""
+    """Claim that a table join is the oracle's or refused as a value that does not fit."""
     try:
         result = weft.interval_join(case.left.table(), case.right.table(), **case.arguments())
-    except weft.WeftError as error:
-        assert "ts" in str(error)
-    else:
-        assert multiset(rows_of(result)) == multiset(case.expected())
+    except weft.InputError:
+        return
+    assert multiset(rows_of(result)) == multiset(case.expected())
 
 
 def test_unsigned_times_beyond_int64_are_exact_or_refused() -> None:

@@ -1,4 +1,4 @@
-"""The watermark: the least, over the unfinished inputs, of largest time - lateness, never falling; below it is late."""
+"""The watermark: the least, over unfinished inputs, of largest time - lateness; below it a row is late."""
 
 from __future__ import annotations
 

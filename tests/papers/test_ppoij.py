@@ -1,7 +1,7 @@
-"""PPOIJ, section 4: three examples of what goes wrong when replicas see a base and a probe row in unlike orders.
+"""PPOIJ, section 4: three examples of what goes wrong when replicas see two rows in unlike orders.
 
-One process sees one order. What the examples ask of the results still holds for every order and every cut: the pair
-comes (4.2), comes once (4.1), whatever other key or row arrives between the two (4.3).
+One process sees one order. What the examples ask of the results still holds for every order and every cut:
+the pair comes (4.2), comes once (4.1), whatever other key or row arrives between the two (4.3).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ ROWS = (Push((0,), None), Push((1,), None), Push(None, (0,)))
 
 
 @pytest.mark.parametrize(
-    "order", permutations(ROWS), ids=lambda order: " ".join(_name(push) for push in order)
+    "order", [*permutations(ROWS)], ids=lambda order: " ".join(_name(push) for push in order)
 )
 def test_example_4_3_rows_of_a_key_pair_in_any_interleaving_with_another_key(order: tuple[Push, ...]) -> None:
     op = stream()

@@ -9,7 +9,7 @@ import pyarrow as pa
 from tests.support.drawing import drawn, pairs
 from tests.support.runtimes import Runtime, joined
 
-# The figure's times are not printed; these give its pairs in both of its joins. s is the base stream, r the probe.
+# The figure's times are not printed; these give its pairs in both of its joins (s base, r probe).
 FIGURE_3 = drawn(
     """
     side  | id | key | ts

@@ -6,8 +6,9 @@
     ---------------------      a line of dashes ends a push
     right | r2 | a   | .       a dot is null
 
-A column whose cells are all whole numbers holds integers, any other strings; `kinds` gives other types (timestamps then
-count from the epoch in the type's own unit). A column `source` names the physical input and is no column of the data.
+A column whose cells are all whole numbers holds integers, any other strings; `kinds` gives other types
+(timestamps then count from the epoch in the type's own unit). A column `source` names the physical input and
+is no column of the data.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Columns of any type from plain values: families of keys in every encoding, clocks, and payloads.
 
-A column is a type and a list of values, so that any rows of it can be built again as an array of its own (with another
-dictionary, another layout): Arrow's own `take` knows fewer types than a join has to carry.
+A column is a type and a list of values, so that any rows of it can be built again as an array of its own
+(with another dictionary, another layout): Arrow's own `take` knows fewer types than a join has to carry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Feeds: in which order, in which cuts and on which inputs the rows of a case reach a stream, and what else happens to it."""
+"""Feeds: in which order, cuts and inputs the rows of a case reach a stream, and what else happens to it."""
 
 from __future__ import annotations
 
@@ -117,12 +117,12 @@ def parts_of(push: Push) -> list[tuple[Side, tuple[int, ...]]]:
 
 
 def lateness_needed(case: Case, feed: Feed) -> tuple[int, int]:
-    """Return the smallest lateness of each side with which no row is late, rows coming one by one in this order."""
+    """Return the smallest lateness of each side with which no row in this order is late."""
     largest: dict[tuple[Side, int], int] = {}
     needed: dict[Side, int] = {"left": 0, "right": 0}
     times: dict[Side, list[int | None]] = {"left": times_of(case, "left"), "right": times_of(case, "right")}
-    for push in feed:
-        for side, positions in parts_of(push) if isinstance(push, Push) else ():
+    for push in (event for event in feed if isinstance(event, Push)):
+        for side, positions in parts_of(push):
             for time in (times[side][at] for at in positions):
                 if time is None:
                     continue
@@ -132,7 +132,7 @@ def lateness_needed(case: Case, feed: Feed) -> tuple[int, int]:
 
 
 def draw_events(random: Random, case: Case, sources: tuple[int, int]) -> list[Event]:
-    """Draw a feed with promises, ends of inputs and restarts among its pushes; nothing follows on an ended input."""
+    """Draw a feed with promises, ends of inputs and restarts among its pushes, none on an ended input."""
     events: list[Event] = []
     known = [time for side in ("left", "right") for time in times_of(case, side) if time is not None]
     ended: set[tuple[Side, int]] = set()

@@ -1,4 +1,4 @@
-"""Long streams: thousands of rows a side with drifting times, disorder, skewed or many keys; DuckDB is their oracle."""
+"""Long streams: thousands of rows with drifting times, disorder, few or many keys; DuckDB is their oracle."""
 
 from __future__ import annotations
 

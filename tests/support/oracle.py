@@ -1,7 +1,7 @@
-"""The interval join as two loops over Python rows. It shares no code with weft and knows nothing of its speed.
+"""The interval join as two loops over Python rows. It shares no code with weft and cares for no speed.
 
-Times are exact integers (nanoseconds for timestamps and dates, else the integers themselves); bounds are integers or
-fractions of the same unit, so that nothing here rounds or wraps.
+Times are exact integers (nanoseconds for timestamps and dates, else the integers themselves); bounds are
+integers or fractions of the same unit, so that nothing here rounds or wraps.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Foreseen:
-    """What the model says of a feed: the rows kept, the rows late and by how much, the watermark after every event."""
+    """What the model says of a feed: rows kept, rows late and by how much, the watermark after each event."""
 
     kept: dict[Side, list[int]] = field(default_factory=lambda: {"left": [], "right": []})
     late: dict[Side, list[tuple[int, int, Exact]]] = field(default_factory=lambda: {"left": [], "right": []})
@@ -123,14 +123,12 @@ class Player:
 
     def batch(self, side: Side, positions: Sequence[int]) -> Any:
         """Return rows of a side as a Table in some layout, or as a RecordBatch."""
-        table = (self.case.left if side == "left" else self.case.right).table(positions)
+        one = self.case.left if side == "left" else self.case.right
         if self.random.random() < 0.3:
-            return (
-                table.combine_chunks().to_batches()[0]
-                if len(table)
-                else pa.RecordBatch.from_pylist([], table.schema)
+            return pa.RecordBatch.from_arrays(
+                [column.array(positions) for column in one.columns.values()], schema=one.schema
             )
-        return relaid(self.random, table)
+        return relaid(self.random, one.table(positions))
 
     def _reload(self) -> None:
         blob = self.op.snapshot()
@@ -144,7 +142,7 @@ class Player:
             self.late[side].append(table)
 
     def result(self) -> pa.Table:
-        """Return all results so far as one table; those from before the schemas were known have neither columns nor rows."""
+        """Return all results so far as one table; before the schemas were known they have no columns."""
         known = [table for table in self.results if table.column_names]
         assert all(table.num_rows == 0 for table in self.results if not table.column_names)
         return pa.concat_tables(known) if known else pa.table({})

@@ -1,7 +1,7 @@
 """The properties as plain functions of a case and a source of chance.
 
-Hypothesis calls them with drawn chance (and shrinks what fails), the long runs with seeds, the mutation checks to see
-that a broken engine breaks at least one of them.
+Hypothesis calls them with drawn chance (and shrinks what fails), the long runs with seeds, the mutation
+checks to see that a broken engine breaks at least one of them.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def begun(case: Case, chosen: Settings, random: Random) -> Player:
 
 
 def the_model_says_which_rows_are_late(case: Case, random: Random) -> None:
-    """With late rows, silent inputs, promises, ends and restarts: kept, joined, counted, routed as the model says."""
+    """Late rows, silent inputs, promises, ends, restarts: kept, counted, routed as the model says."""
     sources = random.choice(((1, 1), (2, 1), (1, 3)))
     events = draw_events(random, case, sources)
     chosen = draw_settings(random, case, sources, events)

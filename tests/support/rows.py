@@ -1,7 +1,8 @@
-"""Arrow tables as plain Python rows of exact, comparable values: what the oracle reads and what results are compared as.
+"""Arrow tables as plain Python rows of exact, comparable values: what the oracle reads, what tests compare.
 
-Timestamps and dates become integers of nanoseconds, so that columns of unlike units compare exactly and no value is out
-of range for Python. Types are lost here on purpose; `schema_of_result` in the oracle speaks of them.
+Timestamps and dates become integers of nanoseconds, so that columns of unlike units compare exactly and no
+value is out of range for Python. Types are lost here on purpose; `schema_of_result` in the oracle speaks of
+them.
 """
 
 from __future__ import annotations

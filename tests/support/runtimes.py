@@ -1,4 +1,4 @@
-"""Where a claim about joins runs: as a call on whole tables and as a stream in random cuts. Every claim holds on each.
+"""Where a claim runs: as a call on whole tables and as a stream in random cuts. It holds on each.
 
 A further runtime (batch or streaming Spark) is one more class and one more entry of `RUNTIMES`.
 """
@@ -42,7 +42,7 @@ class AsTable:
 
 
 class AsStream:
-    """A stream in random order and cuts, with just the lateness that order needs, so that it purges all it may."""
+    """A stream in random order and cuts, with just the lateness the order needs: it purges all it may."""
 
     name = "stream"
 

@@ -1,7 +1,7 @@
-"""Random cases: sides with ties, nulls, skew, empty sides, extreme times, unlike types; conditions around their edges.
+"""Random cases: sides with ties, nulls, skew, extreme times, unlike types; conditions around their edges.
 
-One generator serves both ways of drawing: Hypothesis (which shrinks what fails) and a plain seed (fast, for long runs and
-long streams): both are a `random.Random`.
+One generator serves both ways of drawing: Hypothesis (which shrinks what fails) and a plain seed (fast, for
+long runs and long streams): both are a `random.Random`.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def draw_keys(random: Random) -> tuple[On, list[Family]]:
 
 
 def draw_key(random: Random, family: Family, count: int) -> Column:
-    """Draw a key column of some encoding of the family: few or many distinct values, even or skewed, some null."""
+    """Draw a key column of some encoding of the family: few or many values, even or skewed, some null."""
     kind = random.choice(family.kinds)
     pool = family.pool_of(kind)
     few = pool[: random.choice((1, 2, 3, len(pool)))]
@@ -162,7 +162,7 @@ def _with_columns(random: Random, case: Case) -> Case:
 
 
 def relaid(random: Random, table: pa.Table) -> pa.Table:
-    """Return the same rows in another layout: sliced out of something longer, cut into chunks, some of them empty."""
+    """Return the same rows in another layout: sliced out of something longer, cut into chunks, some empty."""
     padded = pa.concat_tables([table.slice(0, 1), table, table.slice(0, 1)])
     table = padded.slice(min(1, table.num_rows), table.num_rows)
     cuts = sorted(random.randint(0, table.num_rows) for _ in range(random.choice((0, 1, 3))))

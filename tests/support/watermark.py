@@ -1,7 +1,7 @@
 """The watermark and late rows as one small model of their definition, row by row, in exact numbers.
 
-watermark = the minimum over the unfinished inputs i of max(largest time of i - lateness_i, largest time of all - idle_i),
-never falling. A row is late when it lies below the watermark that held before its batch.
+watermark = the minimum over the unfinished inputs i of max(largest time of i - lateness_i, largest time of
+all - idle_i), never falling. A row is late when it lies below the watermark that held before its batch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: `weft bench`, `weft doctor`. A file a command; typer and rich live here and nowhere else."""
+"""The command line: `weft bench`, `weft doctor`; a file a command, typer and rich here and nowhere else."""
 
 import sys
 
@@ -10,7 +10,8 @@ def main() -> None:
     try:
         from weft.cli.app import app
     except ModuleNotFoundError as error:
-        if error.name not in NEEDED:
+        library = (error.name or "").partition(".")[0]
+        if library not in NEEDED:
             raise
-        sys.exit(f"the weft command needs {error.name}, which is not installed.\n\nHint: pip install 'weft[cli]'")
+        sys.exit(f"The command line needs {library}, which is missing.\n\nHint: pip install 'weft[cli]'")
     app()

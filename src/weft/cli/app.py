@@ -8,7 +8,9 @@ import weft
 from weft.cli.bench import bench
 from weft.cli.doctor import doctor
 
-app = typer.Typer(name="weft", help="Exact, fast joins of live streams.", no_args_is_help=True)
+app = typer.Typer(
+    name="weft", help="Exact, fast joins of live streams.", no_args_is_help=True, add_completion=False
+)
 app.command()(bench)
 app.command()(doctor)
 

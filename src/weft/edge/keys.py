@@ -89,7 +89,7 @@ def _codes_of(array: pa.Array, family: KeyFamily) -> Codes:
     elif pt.is_date64(array.type):
         values = values // DAY_MS
     elif pt.is_uint64(array.type) and not family.unsigned:
-        valid = _both(valid, values >= 0)  # above int64: equal to nothing that the other side can hold
+        valid = both(valid, values >= 0)  # above int64: equal to nothing that the other side can hold
     return Codes(values, None, valid)
 
 
@@ -106,7 +106,8 @@ def _flags(valid: Bytes | None) -> Flags | None:
     return None if valid is None else valid.view(np.bool_)
 
 
-def _both(one: Flags | None, other: Flags | None) -> Flags | None:
+def both(one: Flags | None, other: Flags | None) -> Flags | None:
+    """Return where both hold; None stands for all rows."""
     if one is None or other is None:
         return other if one is None else one
     return one & other
@@ -117,7 +118,7 @@ def _scaled(values: Rows, valid: Flags | None, factor: int) -> tuple[Rows, Flags
     if factor == 1:
         return values, valid
     most = int(np.iinfo(np.int64).max) // factor
-    return values * factor, _both(valid, (values <= most) & (values >= -most))
+    return values * factor, both(valid, (values <= most) & (values >= -most))
 
 
 def _decimal_codes(array: pa.Array, family: KeyFamily) -> Codes:
@@ -153,7 +154,7 @@ def _composed(each: Sequence[Codes]) -> Codes:
     valid: Flags | None = None
     sizes = np.full(len(each[0]), 8 * len(each), np.int64)
     for codes in each:
-        valid = _both(valid, codes.valid)
+        valid = both(valid, codes.valid)
         if codes.data is not None:
             sizes += np.diff(codes.values)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])

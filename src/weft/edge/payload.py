@@ -14,6 +14,7 @@ from weft.columns import Bytes, Cells, Column, Held, Text, concat
 
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+WIDE_INDEX = pa.int64()  # batches' dictionaries are unified while stored: narrow indices would overflow
 LARGE = (pa.large_string(), pa.large_binary())
 
 
@@ -23,6 +24,8 @@ def plain(kind: pa.DataType) -> pa.DataType:
         return plain(kind.storage_type)
     if pt.is_run_end_encoded(kind):
         return plain(kind.value_type)
+    if pt.is_dictionary(kind):
+        return pa.dictionary(WIDE_INDEX, kind.value_type, kind.ordered)
     return VIEWS.get(kind, kind)
 
 
@@ -48,7 +51,7 @@ def read(array: pa.Array | pa.ChunkedArray) -> Column:
     """Read an Arrow column; what is of fixed width and in one piece is not copied."""
     if isinstance(array, pa.ChunkedArray):
         if array.num_chunks != 1:
-            return concat([read(chunk) for chunk in array.chunks] or [read(pa.array([], array.type))])
+            return concat([read(chunk) for chunk in array.chunks] or [read(pa.nulls(0, array.type))])
         array = array.chunk(0)
     kind = plain(array.type)
     array = stored(array)
@@ -59,11 +62,14 @@ def read(array: pa.Array | pa.ChunkedArray) -> Column:
 
 
 def stored(array: pa.Array) -> pa.Array:
-    """Strip extension types, run ends and views."""
+    """Strip extension types, run ends and views; widen the indices of dictionaries."""
     if isinstance(array, pa.ExtensionArray):
         return stored(array.storage)
     if pt.is_run_end_encoded(array.type):
         return stored(pc.run_end_decode(array))
+    if isinstance(array, pa.DictionaryArray):
+        indices = array.indices.cast(WIDE_INDEX)
+        return pa.DictionaryArray.from_arrays(indices, array.dictionary, ordered=array.type.ordered)
     return array.cast(VIEWS[array.type]) if array.type in VIEWS else array
 
 

@@ -11,12 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
-from weft.columns import Column, Held, Text, joined
-from weft.edge.payload import LARGE, plain, words
+from weft.columns import Column, Held, Rows, Text, compacted, joined
+from weft.edge.binding import Binding
+from weft.edge.payload import LARGE, plain, read, words
 from weft.indexes.pairs import Pairs, halved, row_numbers
 from weft.kernels.fill import REPEAT, SPARE, gather, gather_wide, slices, splat, splat_wide
 from weft.kernels.text import measure, move
-from weft.types import Side
+from weft.types import SIDES, Side
 
 LONGEST = 2**31 - 1  # bytes of text that 32-bit offsets reach
 
@@ -33,8 +34,25 @@ class OutColumn:
     kind: pa.DataType
 
 
+def rows_table(data: pa.Table | pa.RecordBatch, rows: Rows) -> pa.Table:
+    """Return some rows of a table, of every type, also of those that Arrow's `take` refuses."""
+    columns = tuple(read(data.column(place)) for place in range(data.num_columns))
+    hits = np.zeros((rows.size, 3), np.int64)
+    hits[:, 0], hits[:, 2] = rows, 1
+    whole = [OutColumn("left", place, kind) for place, kind in enumerate(data.schema.types)]
+    return result_table(data.schema, whole, [Pairs(hits.ravel(), rows.size, "left", columns, ())])
+
+
 class _TooLong(Exception):
     """A text column needs more than 32-bit offsets can reach."""
+
+
+def out_columns(binding: Binding) -> tuple[OutColumn, ...]:
+    """Return where each result column is found among its side's payload."""
+    return tuple(
+        OutColumn(side, binding.kept[SIDES.index(side)].index(place), kind)
+        for (side, place), kind in zip(binding.output, binding.schema.types, strict=True)
+    )
 
 
 def result_table(schema: pa.Schema, columns: Sequence[OutColumn], pairs: Sequence[Pairs]) -> pa.Table:
@@ -44,7 +62,7 @@ def result_table(schema: pa.Schema, columns: Sequence[OutColumn], pairs: Sequenc
         return schema.empty_table()
     try:
         arrays = [_write(column, found) for column in columns]
-    except (_TooLong, pa.ArrowCapacityError if hasattr(pa, "ArrowCapacityError") else _TooLong):
+    except _TooLong:
         first, second = halved(found)
         return pa.concat_tables([result_table(schema, columns, first), result_table(schema, columns, second)])
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -73,7 +91,18 @@ def _restored(array: Any, kind: pa.DataType) -> Any:
         return pa.ExtensionArray.from_storage(kind, _restored(array, kind.storage_type))
     if pt.is_run_end_encoded(kind):
         return pa.compute.run_end_encode(_restored(array, kind.value_type), run_end_type=kind.run_end_type)
-    return array.cast(kind)
+    return _narrowed(array, kind) if pt.is_dictionary(kind) else array.cast(kind)
+
+
+def _narrowed(array: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.DictionaryArray:
+    """Give a dictionary its own index type again; where too many words are used for it, the result is cut."""
+    if len(array.dictionary) > 2 ** (kind.index_type.bit_width - 1):
+        array = compacted(array, spare=0)
+    try:
+        indices = array.indices.cast(kind.index_type)
+    except pa.ArrowInvalid as error:
+        raise _TooLong from error
+    return pa.DictionaryArray.from_arrays(indices, array.dictionary, ordered=kind.ordered)
 
 
 def _write_cells(kind: pa.DataType, parts: Sequence[Part]) -> pa.Array:
@@ -153,5 +182,10 @@ def _write_text(kind: pa.DataType, parts: Sequence[Part]) -> pa.Array:
 
 def _held(part: Part) -> pa.Array:
     column, of_probe, pairs = part
-    taken = column.array.take(pa.array(row_numbers(pairs)[not of_probe]))  # type: ignore[union-attr]
+    try:
+        taken = column.array.take(pa.array(row_numbers(pairs)[not of_probe]))  # type: ignore[union-attr]
+    except pa.ArrowInvalid as error:  # the offsets of a nested column overflow
+        if pairs.count > 1:
+            raise _TooLong from error
+        raise
     return taken if isinstance(taken, pa.Array) else joined([taken])

@@ -18,7 +18,8 @@ Times: TypeAlias = npt.NDArray[np.int64]
 
 MOVES = 8  # moves a row that insertion sort may take before a full sort is cheaper
 SAMPLE = 1024  # leads that are looked at to find the middle of a run
-ALL = int(np.iinfo(np.int64).min)  # the horizon below which nothing lies
+ALL = -(2**63)  # the horizon below which nothing lies
+NEVER = 2**63  # the horizon above all times: no row will come that could meet a stored one
 FEW = 8  # a probe with fewer rows than a run has keys, by this factor, leaves the run's cursors alone
 
 
@@ -126,6 +127,8 @@ def cut(run: Run, horizon: int) -> Batch:
 
 def above(batch: Batch, horizon: int, spare: float = 1.0) -> Batch:
     """Return the rows with a key that are not below the horizon, copied; all, where their share reaches `spare`."""
+    if horizon == NEVER:
+        return Batch(batch.ids[:0], batch.lead[:0], tuple(take(c, np.empty(0, np.int64)) for c in batch.columns))
     alive = living(batch.ids, batch.lead, horizon)
     if alive >= spare * len(batch):
         return batch

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from weft.indexes.memtable import Memtable
 from weft.indexes.pairs import Pairs
-from weft.indexes.run import ALL, Batch, Ids, Run, Times, above, build, check_run, cut, probe, renamed, rows_of, settled
+from weft.indexes.run import ALL, NEVER, Batch, Ids, Run, Times, above, build, check_run, cut, probe, renamed, rows_of, settled
 from weft.indexes.tails import CAPACITY
 from weft.types import Side
 
@@ -23,7 +23,8 @@ LARGE = 2048  # rows from which a batch is a run of its own
 FAN = 4  # runs of one size that are merged into one
 DENSE = 0.7  # pairs a row from which slices of a sorted payload beat single rows (KERNELS: sorting pays from there)
 
-State: TypeAlias = tuple[list[Run], int, int]
+State: TypeAlias = tuple[list[Run], Memtable, int, int]
+Purged: TypeAlias = tuple[list[Run], Memtable | None]
 
 
 class Runs:
@@ -64,7 +65,7 @@ class Runs:
         return Pairs(hits, pairs, side, batch.columns, run.columns, run.order)
 
     def insert(self, batch: Batch, keys: int, horizon: int = ALL) -> None:
-        """Add rows, those below the horizon left out where they are many; `purge` completes it."""
+        """Add rows, those below the horizon left out where they are many."""
         if len(batch) >= LARGE:
             self.runs = ordered([*self.runs, build(above(batch, horizon, 0.5), keys)])
             return
@@ -81,21 +82,35 @@ class Runs:
             self.runs = ordered([*self.runs, settled(build(rows, keys), self._lead_place)])
             self._young.clear()
 
+    def load(self, batch: Batch, keys: int) -> None:
+        """Add rows of a snapshot as a run."""
+        self.runs = ordered([*self.runs, settled(build(batch, keys), self._lead_place)])
+
     def state(self) -> State:
         """Return what `restore` needs to take back all that comes after."""
-        return list(self.runs), len(self._young), self._young.newest
+        return list(self.runs), self._young, len(self._young), self._young.newest
 
     def restore(self, state: State) -> None:
-        """Take back all inserts since `state`; there must have been no `prepare` or `purge` since."""
-        self.runs = state[0]
-        self._young.truncate(state[1], state[2])
+        """Take back all inserts since `state`; there must have been no `prepare` or `settle` since."""
+        self.runs, self._young, size, newest = state
+        self._young.truncate(size, newest)
 
-    def purge(self, keys: int, horizon: int) -> None:
-        """Drop what has expired, put new payload in order, merge; the mutable part goes when all of it has expired."""
-        if crowd(self.runs) is not None or any(run.order is not None or run.middle < horizon for run in self.runs):
-            self.runs = self._tidied(keys, horizon)
-        if len(self._young) and self._young.newest < horizon:
+    def purged(self, keys: int, horizon: int) -> Purged:
+        """Return what is left when all that has expired is dropped; nothing changes until `settle` takes it."""
+        if horizon == NEVER:
+            return [], None
+        runs = self.runs
+        if crowd(runs) is not None or any(run.order is not None or run.middle < horizon for run in runs):
+            runs = self._tidied(keys, horizon)
+        return runs, None if self._young.newest < horizon else self._young.purged(keys, horizon)
+
+    def settle(self, purged: Purged) -> None:
+        """Keep what `purged` returned. Cannot fail."""
+        self.runs, young = purged
+        if young is None:
             self._young.clear()
+        else:
+            self._young = young
 
     def _tidied(self, keys: int, horizon: int) -> list[Run]:
         runs = ordered(self._kept(run, keys, horizon) for run in self.runs if run.newest >= horizon)

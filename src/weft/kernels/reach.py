@@ -25,38 +25,52 @@ def plus(value: int, step: int) -> int:
 
 
 @kernel
-def exceeds(value: int, steps: tuple[int, int]) -> int:
-    """Return 1 where value + steps is above int64, -1 where it is below, else 0 (both steps have one sign)."""
-    first, second = steps
-    middle = plus(value, first)
-    if (first > 0 and value > TOP - first) or (second > 0 and middle > TOP - second):
-        return 1
-    if (first < 0 and value < BOTTOM - first) or (second < 0 and middle < BOTTOM - second):
-        return -1
-    return 0
+def fits(times: I64, low: int, high: int, reach: I64) -> bool:
+    """Write [time + low, time + high] where nothing leaves int64, else return False. O(n), 0.5 ns a row."""
+    least = most = np.int64(0)
+    for i in range(times.size):
+        least = min(least, at(times, i))
+        most = max(most, at(times, i))
+    if plus(least, low) == BOTTOM or plus(most, low) == TOP or plus(least, high) == BOTTOM or plus(most, high) == TOP:
+        return False
+    for i in range(times.size):
+        put(reach, 2 * i, at(times, i) + low)
+        put(reach, 2 * i + 1, at(times, i) + high)
+    return True
 
 
 @kernel
-def reach_shifted(times: I64, low: tuple[int, int], high: tuple[int, int], reach: I64) -> None:
+def stepped(time: int, steps: tuple[int, int, int]) -> tuple[int, int]:
+    """Return time + steps (all of one sign) clamped to int64, and on which side it was clamped (else 0)."""
+    for step in steps:
+        if step > 0 and time > TOP - step:
+            return TOP, 1
+        if step < 0 and time < BOTTOM - step:
+            return BOTTOM, -1
+        time += step
+    return time, 0
+
+
+@kernel
+def reach_shifted(times: I64, low: tuple[int, int, int], high: tuple[int, int, int], reach: I64) -> None:
     """Write [time + low, time + high]; a low end above int64 or a high end below it leaves nothing. O(n)."""
     for i in range(times.size):
-        time = at(times, i)
-        put(reach, 2 * i, plus(plus(time, low[0]), low[1]))
-        put(reach, 2 * i + 1, plus(plus(time, high[0]), high[1]))
-        if exceeds(time, low) > 0 or exceeds(time, high) < 0:
-            put(reach, 2 * i, TOP)
-            put(reach, 2 * i + 1, BOTTOM)
+        first, above = stepped(at(times, i), low)
+        last, below = stepped(at(times, i), high)
+        empty = above > 0 or below < 0
+        put(reach, 2 * i, TOP if empty else first)
+        put(reach, 2 * i + 1, BOTTOM if empty else last)
 
 
 @kernel
-def scaled(time: int, bound: tuple[int, int], ratio: tuple[int, int], pad: int) -> tuple[int, int]:
+def scaled(time: int, steps: tuple[int, int, int], rest: int, ratio: tuple[int, int], pad: int) -> tuple[int, int]:
     """Return (time * mul + bound + pad) // div clamped to int64, and on which side it was clamped (else 0)."""
     mul, div = ratio
     whole = time // div
-    part = (time - whole * div + bound[1] + pad) // div  # below mul, or at most 2 where mul is 1
-    moved = plus(whole, bound[0])
-    if moved - whole != bound[0]:
-        return (TOP, 1) if bound[0] > 0 else (BOTTOM, -1)
+    part = (time - whole * div + rest + pad) // div  # below mul, or at most 2 where mul is 1
+    moved, side = stepped(whole, steps)
+    if side != 0:
+        return moved, side
     if moved > (TOP - part) // mul:
         return TOP, 1
     lowest = BOTTOM // mul
@@ -66,15 +80,20 @@ def scaled(time: int, bound: tuple[int, int], ratio: tuple[int, int], pad: int) 
 
 
 @kernel
-def reach_scaled(times: I64, low: tuple[int, int], high: tuple[int, int], ratio: tuple[int, int], reach: I64) -> None:
+def reach_scaled(
+    times: I64,
+    low: tuple[tuple[int, int, int], int],
+    high: tuple[tuple[int, int, int], int],
+    ratio: tuple[int, int],
+    reach: I64,
+) -> None:
     """Do what `reach_shifted` does between unlike units: time * mul / div, rounded inward. O(n).
 
-    A bound is (quotient, remainder) by mul * div, one of which is 1.
+    A bound is its quotient by mul * div, one of which is 1, in steps, and the remainder.
     """
     for i in range(times.size):
-        time = at(times, i)
-        first, above = scaled(time, low, ratio, ratio[1] - 1)
-        last, below = scaled(time, high, ratio, 0)
+        first, above = scaled(at(times, i), low[0], low[1], ratio, ratio[1] - 1)
+        last, below = scaled(at(times, i), high[0], high[1], ratio, 0)
         empty = above > 0 or below < 0
         put(reach, 2 * i, TOP if empty else first)
         put(reach, 2 * i + 1, BOTTOM if empty else last)

@@ -9,15 +9,16 @@ import numpy as np
 
 from weft.edge.clocks import Axis
 from weft.indexes.pairs import Pairs
-from weft.indexes.run import ALL, Batch, Times
+from weft.indexes.run import ALL, NEVER, Batch, Times
 from weft.indexes.runs import Runs
-from weft.kernels.reach import BOTTOM, TOP, reach_scaled, reach_shifted
+from weft.kernels.reach import fits, reach_scaled, reach_shifted
 from weft.types import SIDES, Side
 
 T = TypeVar("T")
 Horizons: TypeAlias = Mapping[Side, int]
 
-FARTHEST = 2**64 - 2  # no two int64 times differ by more, but for the very ends
+BOTTOM, TOP = ALL, NEVER - 1
+FARTHEST = 2**64  # no two int64 times differ by as much
 
 
 def other(side: Side) -> Side:
@@ -31,31 +32,24 @@ def reach(axis: Axis, side: Side, times: Times) -> Times:
     mul, div = (axis.left, axis.right) if side == "left" else (axis.right, axis.left)
     out = np.empty(2 * times.size, np.int64)
     if mul == div == 1:
-        reach_shifted(times, _steps(low), _steps(high), out)
+        if not (BOTTOM <= low <= high <= TOP and fits(times, low, high, out)):
+            reach_shifted(times, _steps(low), _steps(high), out)
     else:
-        unit = mul * div
-        reach_scaled(times, _quotient(low, unit), _quotient(high, unit), (mul, div), out)
+        low_, high_ = (divmod(bound, mul * div) for bound in (low, high))
+        reach_scaled(times, (_steps(low_[0]), low_[1]), (_steps(high_[0]), high_[1]), (mul, div), out)
     return out
 
 
-def _steps(bound: int) -> tuple[int, int]:
-    """Return a bound as two steps of one sign that fit int64."""
+def _steps(bound: int) -> tuple[int, int, int]:
+    """Return a bound as three steps of one sign that fit int64."""
     bound = max(-FARTHEST, min(FARTHEST, bound))
-    return bound // 2, bound - bound // 2
+    third = abs(bound) // 3 * (1 if bound > 0 else -1)
+    return third, third, bound - 2 * third
 
 
-def _quotient(bound: int, unit: int) -> tuple[int, int]:
-    whole, rest = divmod(bound, unit)
-    return max(BOTTOM, min(TOP, whole)), rest
-
-
-def horizon(axis: Axis, side: Side, watermark: int | None) -> int:
-    """Return the first time of a side that a row of the other side, still to come in time, may meet."""
-    if watermark is None:
-        return ALL
-    last = watermark - axis.upper if side == "left" else watermark + axis.lower
-    tick = axis.left if side == "left" else axis.right
-    return max(BOTTOM, min(TOP, -(-last // tick)))
+def horizon(watermark: int | None, past: int, tick: int) -> int:
+    """Return the first time, in ticks, that is not below watermark + past: rows below it meet nothing more."""
+    return ALL if watermark is None else max(BOTTOM, min(NEVER, -(-(watermark + past) // tick)))
 
 
 class IntervalJoin:
@@ -82,12 +76,13 @@ class IntervalJoin:
                     later = side == "right" and "left" in batches
                     self.windows[side].insert(batches[side], keys, ALL if later else horizons[side])
             delivered = deliver(pairs)
-            for side, window in self.windows.items():
-                window.purge(keys, horizons[side])
+            purged = {side: window.purged(keys, horizons[side]) for side, window in self.windows.items()}
         except BaseException:
             for side, window in self.windows.items():
                 window.restore(before[side])
             raise
+        for side, window in self.windows.items():
+            window.settle(purged[side])
         return delivered
 
     def match(self, side: Side, batch: Batch) -> list[Pairs]:

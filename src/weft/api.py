@@ -1,0 +1,59 @@
+"""The calls on whole tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from weft.edge.frames import read_inputs
+from weft.runtimes.batch import join_tables
+from weft.spec import join_spec
+from weft.types import SIDES, Closed, Duration, Late
+
+F = TypeVar("F")
+
+
+def interval_join(  # noqa: PLR0913
+    left: F | Sequence[F],
+    right: F | Sequence[F],
+    *,
+    on: str | Sequence[str | tuple[str, str]] | None = None,
+    time: str | None = None,
+    left_time: str | None = None,
+    right_time: str | None = None,
+    lower: Duration,
+    upper: Duration,
+    closed: Closed = "both",
+    how: str = "inner",
+    pick: str | int = "all",
+    where: str | None = None,
+    columns: Sequence[str] | None = None,
+    suffixes: tuple[str, str] = ("", "_right"),
+    lateness: Duration | tuple[Duration, Duration] | None = None,
+    late: Late = "drop",
+    idle: Duration | tuple[Duration | None, Duration | None] | None = None,
+    order_by: str | Sequence[str] | None = None,
+    pattern: str = "auto",
+    replicas: int | None = None,
+    algorithm: str = "auto",
+    engine: str = "auto",
+) -> F:
+    """Return all pairs of rows with equal keys and lower <= right.time - left.time <= upper.
+
+    >>> import pyarrow as pa, weft
+    >>> views = pa.table({"user": [1, 2], "ts": [10, 20]})
+    >>> clicks = pa.table({"user": [1, 1, 2], "ts": [15, 45, 20]})
+    >>> weft.interval_join(views, clicks, on="user", time="ts", lower=0, upper=30).to_pylist()
+    [{'user': 1, 'ts': 10, 'ts_right': 15}, {'user': 2, 'ts': 20, 'ts_right': 20}]
+
+    Both are pyarrow tables, pandas or Polars frames, or lists of them; the same kind comes out, in the order of
+    the left rows and then of the right times. Bounds are durations ("30s"), or integers for integer times. Rows
+    with a null in a key or in the time match nothing. In a batch nothing is late: `lateness`, `late` and `idle`
+    are checked and have no effect.
+    """
+    arguments = {name: value for name, value in locals().items() if name not in ("left", "right")}
+    spec = join_spec(**arguments)
+    read = {side: (*spec.keys_of(side), spec.time_of(side)) for side in SIDES}
+    inputs = read_inputs(left, right, read=read)
+    table, origins = join_tables(spec, inputs.left, inputs.right)
+    return inputs.restore(table, origins)  # type: ignore[no-any-return]

@@ -1,0 +1,83 @@
+"""A pushed batch as the engine reads it: times, keys, and the payload that the result needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from weft.columns import Column, Rows
+from weft.edge.binding import Binding, SideBinding
+from weft.edge.encodings import described
+from weft.edge.keys import Codes, Flags, key_codes, plain_array, whole_numbers
+from weft.edge.payload import read
+from weft.errors import InputError
+from weft.types import SIDES, Side
+
+Data: TypeAlias = pa.Table | pa.RecordBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A batch of one input, its times read: `timed` tells which rows have one (None: all)."""
+
+    side: Side
+    source: int
+    data: Data
+    times: Rows
+    timed: Flags | None
+
+    def largest(self) -> int | None:
+        """Return the largest time, None without any."""
+        times = self.times if self.timed is None else self.times[self.timed]
+        return int(times.max()) if times.size else None
+
+
+def arrive(side: Side, source: int, data: Data, binding: SideBinding) -> Arrived:
+    """Read a batch's times; those beyond int64 are refused."""
+    column = data.column(binding.time)
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    each = [whole_numbers(_unsigned_checked(plain_array(chunk), side, binding)) for chunk in chunks]
+    if len(each) == 1:
+        return Arrived(side, source, data, *each[0])
+    times = np.concatenate([np.empty(0, np.int64), *(values for values, _ in each)])
+    flags = [np.ones(values.size, np.bool_) if timed is None else timed for values, timed in each]
+    some = any(timed is not None for _, timed in each)
+    return Arrived(side, source, data, times, np.concatenate(flags) if some else None)
+
+
+def _unsigned_checked(array: pa.Array, side: Side, binding: SideBinding) -> pa.Array:
+    if pt.is_uint64(array.type):
+        values, timed = whole_numbers(array)
+        beyond = np.flatnonzero((values < 0) if timed is None else (values < 0) & timed)
+        if beyond.size:
+            row = int(beyond[0])
+            message = f"times must fit int64; got {array[row].as_py()} in row {row} of {described(side, binding.time_field())}."
+            raise InputError(message, "count in a coarser unit, or from a later origin")
+    return array
+
+
+def codes_of(binding: Binding, arrived: Arrived) -> Codes | None:
+    """Return the key codes of a batch, None for a join on time alone."""
+    one = binding.left if arrived.side == "left" else binding.right
+    if not one.keys:
+        return None
+    return key_codes([arrived.data.column(place) for place in one.keys], binding.families)
+
+
+def payload_of(binding: Binding, arrived: Arrived) -> tuple[Column, ...]:
+    """Return the columns of a batch that the result needs."""
+    return tuple(read(arrived.data.column(place)) for place in binding.kept[SIDES.index(arrived.side)])
+
+
+def lead_place(binding: Binding, side: Side) -> int | None:
+    """Return where in a side's payload the words of the time column stand as they are, None if they do not."""
+    one = binding.left if side == "left" else binding.right
+    kept: Sequence[int] = binding.kept[SIDES.index(side)]
+    kind = one.time_field().type
+    stored = (pt.is_timestamp(kind) or pt.is_date64(kind) or pt.is_int64(kind) or pt.is_uint64(kind)) and one.time in kept
+    return kept.index(one.time) if stored else None

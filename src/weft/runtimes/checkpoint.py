@@ -1,0 +1,130 @@
+"""The state of a join as bytes, and back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+
+from weft.edge.arrivals import arrive
+from weft.edge.binding import SideBinding
+from weft.edge.interner import Interner
+from weft.errors import StateError
+from weft.progress.watermark import Input, Progress
+from weft.runtimes.inline import Inline, Join, Judged
+from weft.spec import JoinSpec
+from weft.state.chunks import decode, encode, read_table, write_table
+from weft.state.container import pack, unpack
+from weft.types import SIDES, Side
+
+# What a blob is, where it belongs, its bytes.
+Blob = tuple[dict[str, Any], bytes]
+
+
+def save(engine: Inline) -> bytes:
+    """Return all that later results depend on."""
+    blobs = [*_windows(engine), *_waiting(engine), *_late(engine)]
+    progress = engine.progress
+    header = {
+        "spec": engine.spec.identity(),
+        "schemas": {side: _schema_text(one.schema) for side, one in engine.sides.items()},
+        "watermark": progress.watermark,
+        "inputs": {side: [asdict(one) for one in progress.inputs[side]] for side in SIDES},
+        "rows_in": engine.counts.rows_in,
+        "late": engine.counts.late,
+        "pairs_out": engine.counts.pairs_out,
+        "chunks": [place for place, _ in blobs],
+    }
+    return pack(header, [data for _, data in blobs])
+
+
+def load(engine: Inline, snapshot: object) -> Inline:
+    """Return an engine of the same spec with the state of a snapshot; refuse one that does not fit."""
+    header, blobs = unpack(snapshot)
+    _check_spec(engine.spec, header["spec"])
+    fresh = Inline(engine.spec)
+    schemas = {side: _schema_of(text) for side, text in header["schemas"].items()}
+    _check_schemas(engine.sides, schemas)
+    fresh.learn({**{side: one.schema for side, one in engine.sides.items()}, **schemas})
+    inputs = {side: tuple(Input(**each) for each in header["inputs"][side]) for side in SIDES}
+    fresh.progress = Progress(fresh.progress.allowed, inputs, header["watermark"])
+    fresh.counts.rows_in, fresh.counts.late = header["rows_in"], header["late"]
+    fresh.counts.pairs_out = header["pairs_out"]
+    for place, data in zip(header["chunks"], blobs, strict=True):
+        _take(fresh, place, data)
+    return fresh
+
+
+def _windows(engine: Inline) -> Iterator[Blob]:
+    join = engine.join
+    if join is None:
+        return
+    for side in SIDES:
+        for batch in join.operator.windows[side].contents():
+            yield {"kind": "window", "side": side}, encode(batch, _named(join), _payload(join, side))
+
+
+def _waiting(engine: Inline) -> Iterator[Blob]:
+    for arrived in (one.arrived for one in engine.waiting):
+        place = {"kind": "waiting", "side": arrived.side, "source": arrived.source}
+        yield place, write_table(arrived.data)
+
+
+def _late(engine: Inline) -> Iterator[Blob]:
+    for side in SIDES:
+        for table in engine.late[side]:
+            yield {"kind": "late", "side": side}, write_table(table)
+
+
+def _take(engine: Inline, place: dict[str, Any], data: bytes) -> None:
+    """Put one blob where it belongs."""
+    side: Side = place["side"]
+    if place["kind"] == "late":
+        engine.late[side].append(read_table(data))
+    elif place["kind"] == "waiting":
+        arrived = arrive(side, place["source"], read_table(data), engine.sides[side])
+        engine.wait(Judged(arrived, None, None))
+    elif engine.join is not None:
+        batch = decode(data, _named(engine.join))
+        engine.join.operator.windows[side].load(batch, max(engine.join.interner.size, 1))
+
+
+def _named(join: Join) -> Interner | None:
+    """Return the interner of a join with keys."""
+    return join.interner if join.binding.families else None
+
+
+def _payload(join: Join, side: Side) -> list[pa.Field]:
+    one = join.binding.left if side == "left" else join.binding.right
+    return [one.schema.field(place) for place in join.binding.kept[SIDES.index(side)]]
+
+
+def _schema_text(schema: pa.Schema) -> str:
+    return base64.b64encode(schema.serialize()).decode()
+
+
+def _schema_of(text: str) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+
+
+def _check_spec(spec: JoinSpec, other: dict[str, Any]) -> None:
+    mine = spec.identity()
+    unlike = [name for name in mine if mine[name] != other.get(name)]
+    if unlike:
+        parts = "; ".join(f"`{name}` was {other.get(name)}, now {mine[name]}" for name in unlike)
+        hint = "restore into an operator with the same arguments; only `late`, `lateness` and `idle` may differ"
+        raise StateError(f"the snapshot is of another join: {parts}.", hint)
+
+
+def _check_schemas(known: dict[Side, SideBinding], schemas: dict[Side, pa.Schema]) -> None:
+    for side, one in known.items():
+        if side in schemas and not schemas[side].equals(one.schema):
+            message = f"the snapshot's {side} columns are others: {_columns(schemas[side])}; got {_columns(one.schema)}."
+            raise StateError(message, "restore into a new operator")
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} ({field.type})" for field in schema)

@@ -1,0 +1,236 @@
+"""One caller, one thread: the way of a pushed batch from its columns to a result table.
+
+    arrive   times are read; late rows are judged by the watermark that held before
+    intern   keys become dense integers; rows that are late, or have no key or no time, get none
+    step     match, insert, purge (operators/interval.py)
+    deliver  the pairs become a table
+
+Nothing changes before all of it has worked: a failed push leaves the engine as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from weft.edge.arrivals import Arrived, Data, arrive, lead_place
+from weft.edge.binding import Binding, SideBinding, bind, bind_side
+from weft.edge.interner import Interner
+from weft.edge.keys import Flags, as_words, both
+from weft.edge.result import OutColumn, out_columns, result_table, rows_table
+from weft.indexes.run import NEVER
+from weft.operators.interval import IntervalJoin, horizon, other
+from weft.plan import plan
+from weft.progress.late import late_flags, late_schema, late_table, refuse_late, threshold
+from weft.progress.watermark import Allowed, Progress, start
+from weft.runtimes.rows import batch_of
+from weft.spans import Span
+from weft.spec import JoinSpec
+from weft.types import SIDES, Side
+
+NOTHING = pa.table({})
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has been counted so far."""
+
+    rows_in: dict[Side, int]
+    late: dict[Side, list[int]]
+    pairs_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An arrived batch and its late rows (None: it has none), as a table too where they are to be handed back."""
+
+    arrived: Arrived
+    late: Flags | None
+    routed: pa.Table | None
+
+
+@dataclass(slots=True)
+class Join:
+    """What exists once both schemas are known: the state of the join and the columns of its result."""
+
+    binding: Binding
+    interner: Interner
+    operator: IntervalJoin
+    columns: tuple[OutColumn, ...]
+
+
+def new_join(spec: JoinSpec, left: SideBinding, right: SideBinding) -> Join:
+    """Bind both sides and make the empty state."""
+    binding = bind(spec, left, right)
+    index = plan(spec).index
+    operator = IntervalJoin(binding.axis, lambda side: index(lead_place(binding, side)))
+    return Join(binding, Interner(words=as_words(binding.families)), operator, out_columns(binding))
+
+
+class Inline:
+    """A join that is pushed batches; nothing of a push stays when it fails."""
+
+    def __init__(self, spec: JoinSpec) -> None:
+        self.spec = spec
+        self.sides: dict[Side, SideBinding] = {}
+        self.join: Join | None = None
+        self.waiting: list[Judged] = []  # until both schemas are known
+        self.late: dict[Side, list[pa.Table]] = {side: [] for side in SIDES}
+        self.counts = Counts(
+            dict.fromkeys(SIDES, 0), {side: [0] * n for side, n in zip(SIDES, spec.sources, strict=True)}
+        )
+        self.progress = start(allowances(spec), spec.sources)
+
+    def learn(self, schemas: Mapping[Side, pa.Schema]) -> None:
+        """Take the schemas of sides before their first batch."""
+        self.sides, self.join = self._learned(schemas)
+
+    def _learned(self, schemas: Mapping[Side, pa.Schema]) -> tuple[dict[Side, SideBinding], Join | None]:
+        """Return the bindings once these schemas are known; the join, if that is both, with the rows that waited."""
+        sides = self.sides | {side: bind_side(self.spec, side, schema) for side, schema in schemas.items()}
+        if self.join is not None or len(sides) < len(SIDES):
+            return sides, self.join
+        join = new_join(self.spec, sides["left"], sides["right"])
+        for judged in self.waiting:
+            self._step(join, [judged], self.progress)
+        return sides, join
+
+    def push(self, pushed: Sequence[tuple[Side, int, Data]]) -> pa.Table:
+        """Take batches, at most one of each side; return the pairs that they complete."""
+        fresh = {side: data.schema for side, _, data in pushed if side not in self.sides}
+        sides, join = self._learned(fresh) if fresh else (self.sides, self.join)
+        judged = [self._judge(arrive(side, source, data, sides[side]), sides[side]) for side, source, data in pushed]
+        progress = self.progress.observed(largest_times(judged, sides))
+        result = NOTHING if join is None else self._step(join, judged, progress)
+        waiting = [] if join is not None else [*self.waiting, *(copied(one, sides) for one in judged)]
+        self.sides, self.join, self.waiting = sides, join, waiting
+        self._count(judged, result.num_rows)
+        self._move(progress)
+        return result
+
+    def _judge(self, arrived: Arrived, binding: SideBinding) -> Judged:
+        """Find a batch's late rows, by the watermark that held before it; refuse them where the spec says so."""
+        watermark = self.progress.watermark
+        if watermark is None:
+            return Judged(arrived, None, None)
+        first = threshold(watermark, binding.clock.tick)
+        late = late_flags(arrived, first)
+        if late is None or self.spec.late == "drop":
+            return Judged(arrived, late, None)
+        if self.spec.late == "fail":
+            refuse_late(arrived, late, first, binding)
+        return Judged(arrived, late, late_table(arrived, late, first))
+
+    def _step(self, join: Join, judged: Sequence[Judged], progress: Progress) -> pa.Table:
+        """Run the operator on batches; deliver the table of their pairs."""
+        batches = {
+            one.arrived.side: batch_of(join.binding, one.arrived, usable(one), join.interner.intern) for one in judged
+        }
+        keys = max(join.interner.size, 1)
+        join.operator.prepare(batches, keys, horizons(join.binding, self.progress))
+        deliver = partial(result_table, join.binding.schema, join.columns)
+        return join.operator.step(batches, keys, horizons(join.binding, progress), deliver)
+
+    def _count(self, judged: Sequence[Judged], pairs: int) -> None:
+        counts = self.counts
+        counts.pairs_out += pairs
+        for one in judged:
+            side, source = one.arrived.side, one.arrived.source
+            counts.rows_in[side] += one.arrived.times.size
+            counts.late[side][source] += 0 if one.late is None else int(one.late.sum())
+            if one.routed is not None:
+                self.late[side].append(one.routed)
+
+    def move(self, progress: Progress) -> pa.Table:
+        """Believe in new progress: what it proves comes out (for inner joins nothing), what it expires goes."""
+        if self.join is not None:
+            self._step(self.join, (), progress)
+        self._move(progress)
+        return NOTHING if self.join is None else self.join.binding.schema.empty_table()
+
+    def _move(self, progress: Progress) -> None:
+        self.progress = progress
+        join = self.join
+        if join is None:
+            self.waiting = [one for one in self.waiting if self._lives(one.arrived)]
+        elif join.interner.crowded:
+            self._forget(join)
+
+    def wait(self, judged: Judged) -> None:
+        """Keep a batch until both schemas are known."""
+        self.waiting.append(judged)
+
+    def fetch_late(self) -> dict[Side, pa.Table]:
+        """Return the late rows that nobody has fetched yet, and forget them."""
+        tables = {side: pa.concat_tables(late) if late else self._no_late(side) for side, late in self.late.items()}
+        self.late = {side: [] for side in SIDES}
+        return tables
+
+    def _no_late(self, side: Side) -> pa.Table:
+        return late_schema(self.sides[side].schema).empty_table() if side in self.sides else NOTHING
+
+    def _lives(self, arrived: Arrived) -> bool:
+        """Tell whether a batch that waits for the other side's schema may still meet a row of it."""
+        other_side, largest = other(arrived.side), arrived.largest()
+        if self.progress.side_finished(other_side) or largest is None:
+            return False
+        bound = self.spec.upper.value if arrived.side == "left" else -self.spec.lower.value
+        tick = self.sides[arrived.side].clock.tick
+        return self.progress.watermark is None or largest * tick + bound >= self.progress.watermark
+
+    def _forget(self, join: Join) -> None:
+        """Forget the keys that no held row uses."""
+        windows = join.operator.windows
+        used = windows["left"].used(join.interner.size) | windows["right"].used(join.interner.size)
+        interner, names = join.interner.without(used)
+        for window in windows.values():
+            window.rename(names, max(interner.size, 1))
+        join.interner = interner
+
+
+def allowances(spec: JoinSpec) -> dict[Side, Allowed]:
+    """Return what lateness and silence each side is allowed, in nanoseconds (or ticks, for integer times)."""
+    lateness = spec.lateness or (Span(0, "ns"),) * 2
+    return {
+        side: Allowed(late.value, None if idle is None else idle.value)
+        for side, late, idle in zip(SIDES, lateness, spec.idle, strict=True)
+    }
+
+
+def largest_times(judged: Iterable[Judged], sides: Mapping[Side, SideBinding]) -> dict[tuple[Side, int], int]:
+    """Return the largest time of each batch that has one, in nanoseconds (or ticks)."""
+    times = {}
+    for arrived in (one.arrived for one in judged):
+        largest = arrived.largest()
+        if largest is not None:
+            times[arrived.side, arrived.source] = largest * sides[arrived.side].clock.tick
+    return times
+
+
+def horizons(binding: Binding, progress: Progress) -> dict[Side, int]:
+    """Return, for each side, the first time that a row still to come may meet; past all times if none will come."""
+    ticks = {"left": binding.left.clock.tick, "right": binding.right.clock.tick}
+    fine, axis = min(ticks.values()), binding.axis
+    past = {"left": -axis.upper * fine, "right": axis.lower * fine}
+    return {
+        side: NEVER
+        if axis.lower > axis.upper or progress.side_finished(other(side))
+        else horizon(progress.watermark, past[side], ticks[side])
+        for side in SIDES
+    }
+
+
+def copied(judged: Judged, sides: Mapping[Side, SideBinding]) -> Judged:
+    """Return a batch's rows that are not late, in memory of their own."""
+    one = judged.arrived
+    rows = np.arange(one.times.size) if judged.late is None else np.flatnonzero(~judged.late)
+    return Judged(arrive(one.side, one.source, rows_table(one.data, rows), sides[one.side]), None, None)
+
+
+def usable(judged: Judged) -> Flags | None:
+    """Tell which rows have a time and are not late; None stands for all."""
+    return both(judged.arrived.timed, None if judged.late is None else ~judged.late)

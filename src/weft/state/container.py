@@ -1,0 +1,60 @@
+"""State as one run of bytes: magic, version, checksum, a JSON header, then blobs. No pickles.
+
+    0   8   b"weft" and the format's version, four bytes, big endian
+    8  32   BLAKE2b of all that follows
+   40   8   length of the header
+   48       the header, which holds the lengths of the blobs, then the blobs
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+from weft.errors import StateError
+
+FORMAT = 1
+MAGIC = b"weft"
+DIGEST = 32
+START = len(MAGIC) + 4 + DIGEST
+
+
+def pack(header: dict[str, Any], blobs: Sequence[bytes]) -> bytes:
+    """Return a header and blobs as bytes."""
+    text = json.dumps(header | {"blobs": [len(blob) for blob in blobs]}, sort_keys=True).encode()
+    body = b"".join([len(text).to_bytes(8, "big"), text, *blobs])
+    return MAGIC + FORMAT.to_bytes(4, "big") + _digest(body) + body
+
+
+def unpack(data: object) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the header and the blobs, or refuse what is not whole, of another version, or no snapshot."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise StateError(f"a snapshot must be bytes; got {type(data).__name__}.", "write op.restore(other.snapshot())")
+    data = bytes(data)
+    if data[:4] != MAGIC:
+        raise StateError(f"this is no snapshot of weft: it begins with {data[:4]!r}.", "give what snapshot() returned")
+    version = int.from_bytes(data[4:8], "big")
+    if version != FORMAT:
+        message = f"the snapshot is of format {version}; this version of weft reads format {FORMAT}."
+        raise StateError(message, "restore it with the version of weft that wrote it, or begin anew")
+    body = data[START:]
+    if len(data) < START or _digest(body) != data[8:START]:
+        message = f"the snapshot is damaged: its {len(data)} bytes do not have the checksum that they were written with."
+        raise StateError(message, "it was cut short or changed on the way; take an older one")
+    return _parts(body)
+
+
+def _parts(body: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    end = 8 + int.from_bytes(body[:8], "big")
+    header: dict[str, Any] = json.loads(body[8:end])
+    blobs = []
+    for size in header["blobs"]:
+        blobs.append(body[end : end + size])
+        end += size
+    return header, blobs
+
+
+def _digest(body: bytes) -> bytes:
+    return blake2b(body, digest_size=DIGEST).digest()
