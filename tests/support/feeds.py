@@ -135,6 +135,7 @@ def draw_events(random: Random, case: Case, sources: tuple[int, int]) -> list[Ev
     """Draw a feed with promises, ends of inputs and restarts among its pushes, none on an ended input."""
     events: list[Event] = []
     known = [time for side in ("left", "right") for time in times_of(case, side) if time is not None]
+    known = [time for time in known if -(2**63) < time < 2**63]  # numpy's smallest time means "not a time"
     ended: set[tuple[Side, int]] = set()
     for push in draw_feed(random, case, sources, random.choice(("any", "near"))):
         if any((side, push.source) in ended for side, _ in parts_of(push)):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support.cases import Case, Side
 from tests.support.families import CLOCK_UNITS, FAMILIES, INTEGERS, PAYLOADS, Column, Family
 from tests.support.oracle import Closed, On, shape_of
-from tests.support.rows import tick_of
+from tests.support.rows import DAY_NS, tick_of
 
 ENDS = (-(2**63), 2**63 - 1)
 CLOSED: tuple[Closed, ...] = ("both", "left", "right", "none")
@@ -34,17 +34,27 @@ class Clock:
     @property
     def coarse(self) -> int:
         """Return the larger tick of both, in nanoseconds (1 for integers)."""
-        return max(tick_of(self.left), tick_of(self.right))
+        return max(step_of(self.left), step_of(self.right))
 
     @property
     def fine(self) -> int:
         """Return the smaller tick of both, in nanoseconds (1 for integers)."""
-        return min(tick_of(self.left), tick_of(self.right))
+        return min(step_of(self.left), step_of(self.right))
+
+
+def step_of(kind: pa.DataType) -> int:
+    """Return the nanoseconds from one time of a type to the next: a date64 counts milliseconds, but whole days."""
+    return DAY_NS if pa.types.is_date64(kind) else tick_of(kind)
 
 
 def cases(rows: int = 10) -> st.SearchStrategy[Case]:
     """Draw cases of at most so many rows a side, so that what fails shrinks."""
-    return st.randoms(use_true_random=False).map(lambda random: draw_case(random, rows))
+    return _cases(rows)
+
+
+@st.composite
+def _cases(draw: st.DrawFn, rows: int) -> Case:
+    return draw_case(draw(st.randoms(use_true_random=False)), rows)
 
 
 def draw_case(random: Random, rows: int) -> Case:
@@ -80,13 +90,15 @@ def draw_clock(random: Random) -> Clock:
 
 def _origins(left: pa.DataType, right: pa.DataType) -> Sequence[int]:
     low, high = (edge(reach(left)[at], reach(right)[at]) for at, edge in ((0, max), (1, min)))
-    near = 20 * max(tick_of(left), tick_of(right))
-    middle = 1_700_000_000 * 10**9 if not pa.types.is_integer(left) else (low + high) // 2
+    near = 20 * max(step_of(left), step_of(right))
+    middle = 19_675 * DAY_NS if not pa.types.is_integer(left) else (low + high) // 2
     return (max(low, 0), middle, low, high - near)
 
 
 def reach(kind: pa.DataType) -> tuple[int, int]:
     """Return the smallest and the largest time a type holds, in exact nanoseconds (or plain integers)."""
+    if pa.types.is_date64(kind):
+        return -(2**31) * DAY_NS, (2**31 - 1) * DAY_NS
     if pa.types.is_unsigned_integer(kind):
         return 0, min(2**kind.bit_width - 1, ENDS[1])
     bits = kind.bit_width - 1
@@ -96,7 +108,7 @@ def reach(kind: pa.DataType) -> tuple[int, int]:
 def draw_times(random: Random, clock: Clock, kind: pa.DataType, count: int) -> Column:
     """Draw times within twenty coarse ticks above the origin, many of them tied or next to a coarse tick."""
     low, high = reach(kind)
-    tick, spread, nulls = tick_of(kind), random.choice((1, 4, 4, 20)), random.choice((0.0, 0.0, 0.2))
+    tick, spread, nulls = step_of(kind), random.choice((1, 4, 4, 20)), random.choice((0.0, 0.0, 0.2))
     values: list[int | None] = []
     for _ in range(count):
         at = clock.origin + random.randrange(spread) * clock.coarse

@@ -42,7 +42,8 @@ class Run:
     keys, offsets   the keys that it has, ascending (a key's place among them is its slot), and each one's slice
     bits, ranks     a bit for each key that it has, and how many are set before each word of 64
     order           where the payload still lies in order of arrival: the row at each position
-    newest, middle  the largest lead, and about the median one: when to drop the run, when to cut it
+    oldest, newest  the least and the largest lead: nothing reaches beyond, and when to drop the run
+    middle          about the median lead: when to cut the run
     """
 
     keys: Ids
@@ -52,6 +53,7 @@ class Run:
     lead: Times
     columns: tuple[Column, ...]
     order: Rows | None
+    oldest: int
     newest: int
     middle: int
 
@@ -82,8 +84,8 @@ def build(batch: Batch, keys: int) -> Run:
         group(batch.ids[by_lead], bits, ranks, offsets, order)
         order = by_lead[order]
         np.take(batch.lead, order, out=lead)
-    newest, middle = (int(lead.max()), _middle(lead)) if kept else (0, 0)
-    return Run(members_, offsets, bits, ranks, lead, batch.columns, order, newest, middle)
+    span = (int(lead.min()), int(lead.max()), _middle(lead)) if kept else (0, 0, 0)
+    return Run(members_, offsets, bits, ranks, lead, batch.columns, order, *span)
 
 
 def settled(run: Run, lead_place: int | None) -> Run:
@@ -101,11 +103,11 @@ def settled(run: Run, lead_place: int | None) -> Run:
 def probe(run: Run, ids: Ids, reach: Times) -> tuple[Rows, int]:
     """Return the hits of probe rows in a run, and their pairs."""
     hits = np.empty(3 * ids.size, np.int64)
-    directory = (run.bits, run.ranks, run.offsets)
+    directory, lead = (run.bits, run.ranks, run.offsets), (run.lead, run.oldest, run.newest)
     if FEW * ids.size < run.keys.size:
-        found, pairs = search(ids, reach, directory, run.lead, hits)
+        found, pairs = search(ids, reach, directory, lead, hits)
     else:
-        found, pairs = sweep(ids, reach, directory, run.lead, np.repeat(run.offsets[:-1], 2), hits)
+        found, pairs = sweep(ids, reach, directory, lead, np.repeat(run.offsets[:-1], 2), hits)
     return hits[: 3 * found], pairs
 
 

@@ -12,6 +12,8 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 
+Directory = tuple[U64, I32, I64]  # bits, ranks, offsets: see indexes/run.py
+
 ROOM = 8  # a run's lead column is followed by as many values that are read and never believed
 
 
@@ -61,33 +63,40 @@ def gallop_past(lead: I64, bound: int, first: int, last: int, near: int) -> int:
 
 
 @kernel
-def sweep(ids: I32, reach: I64, directory: tuple[U64, I32, I64], lead: I64, cursors: I64, hits: I64) -> tuple[int, int]:
+def sweep(
+    ids: I32, reach: I64, directory: Directory, lead: tuple[I64, int, int], cursors: I64, hits: I64
+) -> tuple[int, int]:
     """Write (row, start, count) of every probe row with a match; return how many, and the pairs.
+
+    `lead` comes with its least and its largest value: rows that reach neither cost a comparison.
 
     For batches of a size with the run: each key's last answer is where the next search begins, and one
     vector compare decides it as long as rows come nearly in order. O(rows) then, O(rows log run) at worst.
     """
     bits, ranks, offsets = directory
+    times, oldest, newest = lead
     found = pairs = 0
     for i in range(ids.size):
+        low = at(reach, 2 * i)
+        high = at(reach, 2 * i + 1)
+        if low > newest or high < oldest:
+            continue
         slot = slot_of(bits, ranks, np.int64(at(ids, i)))
         if slot < 0:
             continue
         first = at(offsets, slot)
         last = at(offsets, slot + 1)
-        low = at(reach, 2 * i)
         near = max(at(cursors, 2 * slot) - 3, first)
-        step = below8(lead, near, low)
+        step = below8(times, near, low)
         start = min(near + step, last)
         if ((step == 8) & (start < last)) | ((step == 0) & (near > first)):
-            start = gallop(lead, low, first, last, near)
+            start = gallop(times, low, first, last, near)
         put(cursors, 2 * slot, start)
-        high = at(reach, 2 * i + 1)
         near = max(at(cursors, 2 * slot + 1) - 3, start)
-        step = upto8(lead, near, high)
+        step = upto8(times, near, high)
         end = min(near + step, last)
         if ((step == 8) & (end < last)) | ((step == 0) & (near > start)):
-            end = gallop_past(lead, high, start, last, near)
+            end = gallop_past(times, high, start, last, near)
         put(cursors, 2 * slot + 1, end)
         put(hits, 3 * found, i)
         put(hits, 3 * found + 1, start)
@@ -98,18 +107,23 @@ def sweep(ids: I32, reach: I64, directory: tuple[U64, I32, I64], lead: I64, curs
 
 
 @kernel
-def search(ids: I32, reach: I64, directory: tuple[U64, I32, I64], lead: I64, hits: I64) -> tuple[int, int]:
+def search(ids: I32, reach: I64, directory: Directory, lead: tuple[I64, int, int], hits: I64) -> tuple[int, int]:
     """Do what `sweep` does for a few rows: from the end of each key, where new rows match. O(rows log run)."""
     bits, ranks, offsets = directory
+    times, oldest, newest = lead
     found = pairs = 0
     for i in range(ids.size):
+        low = at(reach, 2 * i)
+        high = at(reach, 2 * i + 1)
+        if low > newest or high < oldest:
+            continue
         slot = slot_of(bits, ranks, np.int64(at(ids, i)))
         if slot < 0:
             continue
         first = at(offsets, slot)
         last = at(offsets, slot + 1)
-        start = gallop(lead, at(reach, 2 * i), first, last, last)
-        end = gallop_past(lead, at(reach, 2 * i + 1), start, last, last)
+        start = gallop(times, low, first, last, last)
+        end = gallop_past(times, high, start, last, last)
         put(hits, 3 * found, i)
         put(hits, 3 * found + 1, start)
         put(hits, 3 * found + 2, end - start)
