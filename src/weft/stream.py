@@ -181,7 +181,7 @@ class IntervalJoin:
     def _read(self, side: Side, given: Any) -> pa.Table | pa.RecordBatch:
         known = self._engine.sides.get(side)
         data = read_batch(side, given, None if known is None else known.schema)
-        if known is not None and data.schema is not known.schema:
+        if known is not None and not data.schema.equals(known.schema):
             _check_schema(side, known.schema, data.schema)
         return data
 

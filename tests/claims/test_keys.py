@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from decimal import Decimal
 from itertools import product
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,6 +15,7 @@ import weft
 from tests.support.cases import Case, Side, assert_joined, side_of
 from tests.support.drawing import drawn, pairs
 from tests.support.families import FAMILIES, Column, Family, array_of
+from tests.support.rows import DAY_NS, pairs_of
 from tests.support.runtimes import Runtime, joined
 
 
@@ -165,6 +169,40 @@ def test_a_hundred_thousand_keys_find_their_partners(runtime: Runtime) -> None:
 
 def _parts(count: int, size: int) -> list[range]:
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+DISTINCT: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
+    "int32": (pa.int32(), lambda at: at * 7919 - 2**31 + 1),
+    "string": (pa.string(), lambda at: f"{at % 100} is key {at}"),
+    "dictionary": (pa.dictionary(pa.int16(), pa.string()), lambda at: f"word {at}"),
+    "decimal": (pa.decimal128(30, 4), lambda at: Decimal(at * 10**20) / 10000),
+    "date": (pa.date32(), lambda at: at * DAY_NS),
+    "timestamp": (pa.timestamp("ns", "UTC"), lambda at: 1_700_000_000_000_000_000 + at),
+    "binary": (pa.binary(), lambda at: at.to_bytes(3, "little")),
+}
+
+
+@pytest.mark.parametrize(("kind", "key"), DISTINCT.values(), ids=list(DISTINCT))
+@pytest.mark.parametrize("double", [False, True], ids=["one column", "two columns"])
+def test_thousands_of_distinct_keys_stay_apart(
+    runtime: Runtime, kind: pa.DataType, key: Callable[[int], Any], double: bool
+) -> None:
+    count = 6000
+    order = Random(1).sample(range(count), count)
+    sides = [
+        Side(
+            {
+                "id": Column(pa.int64(), ids),
+                "key": Column(kind, [key(at // 2 if double else at) for at in ids]),
+                "half": Column(pa.bool_(), [at % 2 == 1 for at in ids]),
+                "ts": Column(pa.int64(), [0] * count),
+            }
+        )
+        for ids in (range(count), order)
+    ]
+    on = (("key", "key"), ("half", "half")) if double else (("key", "key"),)
+    result = runtime.join(Case(sides[0], sides[1], 0, 0, on), Random(2))
+    assert pairs_of(result) == {(at, at): 1 for at in range(count)}
 
 
 def test_keys_that_share_a_hash_prefix_or_length_stay_apart(runtime: Runtime) -> None:

@@ -167,6 +167,29 @@ def test_a_row_late_by_less_than_its_own_tick_is_late_by_one() -> None:
     assert op.late()["left"]["_weft_lateness"].to_pylist() in ([0], [1])  # half a second, told in seconds
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.date32(), pa.timestamp("s"), pa.timestamp("us", "UTC"), pa.timestamp("ns")], ids=str
+)
+@pytest.mark.parametrize("end", ["first", "last"])
+def test_fail_names_also_a_time_that_pythons_calendar_does_not_have(kind: pa.DataType, end: str) -> None:
+    reach = 2 ** (kind.bit_width - 1)
+    late = -reach + 1 if end == "first" else reach - 2
+    told = drawn(
+        f"""
+        side  | id | key | ts
+        left  | l1 | a   | {late + 1}
+        right | r1 | a   | {late + 1}
+        ------------------------------
+        left  | l2 | a   | {late}
+        """,
+        {"ts": kind},
+    )
+    op = weft.stream.IntervalJoin(on="key", time="ts", lower="0s", upper="0s", lateness="0s", late="fail")
+    push_one(op, told, 0)
+    with pytest.raises(weft.LateRowError, match="by 1"):
+        push_one(op, told, 1)
+
+
 def test_two_inputs_whose_disorder_is_within_the_lateness_lose_nothing() -> None:
     told = drawn("""
         side  | source | id | key | ts

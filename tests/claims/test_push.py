@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -177,15 +178,19 @@ def test_a_schema_that_comes_in_another_column_order_is_refused_or_joined_by_nam
     assert pairs_of(result) == pairs("l2 r1")
 
 
-def test_a_batch_changed_after_its_push_changes_no_result() -> None:
+@pytest.mark.parametrize("rows", [1, 5000])
+@pytest.mark.parametrize("known", [True, False], ids=["schemas known", "schemas unknown"])
+def test_a_batch_changed_after_its_push_changes_no_result(rows: int, known: bool) -> None:
     op = weft.stream.IntervalJoin(**SPEC)
-    frame = pd.DataFrame({"id": ["l1"], "key": [1], "ts": [10]})
-    op.push("left", frame)
-    frame.loc[0, "key"] = 2
-    frame.loc[0, "ts"] = 99
-    result = op.push("right", pd.DataFrame({"id": ["r1"], "key": [1], "ts": [10]}))
-    assert pairs_of(result) == pairs("l1 r1")
-    assert result["ts"].to_pylist() == [10]
+    one = pd.DataFrame({"id": [0], "key": [1], "ts": [10]})
+    if known:
+        op.push(left=one.iloc[:0], right=one.iloc[:0])
+    arrays = {"id": np.arange(rows), "key": np.arange(rows) + 1, "ts": np.full(rows, 10)}
+    op.push("left", pa.table(arrays))
+    for array in arrays.values():
+        array[:] = 99
+    result = op.push("right", one)
+    assert result.to_pylist() == [{"id": 0, "key": 1, "ts": 10, "id_right": 0, "ts_right": 10}]
 
 
 def test_results_given_out_stay_as_they_were_given() -> None:

@@ -41,6 +41,15 @@ class Interner:
         """Tell whether there are so many keys that it is worth a pass to forget those not in use."""
         return self.size > 2 * self._settled + WORTH
 
+    @property
+    def slots(self) -> int:
+        """Return how many slots its table has."""
+        return self._table.size // 2
+
+    def addresses(self) -> tuple[int, int, int]:
+        """Return where its table and its keys lie, and the multiplier, for kernels/small.py."""
+        return self._table.ctypes.data, self._known.ctypes.data, self._odd
+
     def intern(self, codes: Codes) -> Ids:
         """Return each row's id, new keys taking the next; -1 where a row has no key."""
         ids = _unnamed(codes)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from weft.columns import Column, Rows
+from weft.columns import Cells, Column, Rows
 from weft.indexes.run import ALL, Batch, Ids, Times, above
-from weft.indexes.tails import CAPACITY, tail_for
+from weft.indexes.tails import CAPACITY, CellTail, tail_for
 from weft.kernels.chains import follow, link, retract, unlink
 from weft.kernels.order import living
 
-FEWEST = 512
+FEWEST = 512  # rows below which no living ones are counted
+ROW = 24  # bytes of a row's id, lead and chain
 
 
 class Memtable:
@@ -35,7 +37,7 @@ class Memtable:
     @property
     def nbytes(self) -> int:
         """Return the bytes of the rows it holds, chains included."""
-        return self.size * 24 + sum(tail.nbytes for tail in self._tails)
+        return self.size * ROW + sum(tail.size_of(self.size) for tail in self._tails)
 
     def reserve(self, keys: int) -> None:
         """Make room for the chains of `keys` keys. O(1) amortised."""
@@ -84,7 +86,8 @@ class Memtable:
         self.size = 0
         self.newest = ALL
         self._look = FEWEST
-        self._tails = []
+        for tail in self._tails:
+            tail.truncate(0)
 
     def truncate(self, size: int, newest: int) -> None:
         """Take back the rows added last. O(those rows)."""
@@ -106,6 +109,26 @@ class Memtable:
             fewer.add(above(self.rows(), horizon), keys)
         fewer._look = max(FEWEST, 2 * alive)
         return fewer
+
+    def card(self, prototypes: Sequence[Cells]) -> list[int] | None:
+        """Return where everything lies, as kernels/small.py has it; None where a column is not plain cells."""
+        if not self._tails:
+            self._tails = [tail_for(column) for column in prototypes]
+        if any(not isinstance(tail, CellTail) or tail.valid is not None for tail in self._tails):
+            return None
+        arrays = (self._ids, self._lead, self._behind, self._rest, *(tail.values for tail in self._tails))
+        ids, lead, behind, rest, *tails = (array.ctypes.data for array in arrays)
+        return [self.size, self._heads.ctypes.data, self._heads.size, ids, lead, behind, rest, 0, len(tails), *tails]
+
+    def appended(self, rows: int, newest: int) -> None:
+        """Count rows that a kernel has written."""
+        self.size += rows
+        self.newest = max(self.newest, newest)
+
+    @property
+    def due(self) -> bool:
+        """Tell whether it is worth a pass to see what has expired."""
+        return self.size >= self._look
 
     def rename(self, names: Ids, keys: int) -> None:
         """Call key k names[k] from now on."""

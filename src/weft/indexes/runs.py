@@ -13,10 +13,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from weft.columns import Cells
 from weft.indexes.memtable import Memtable
 from weft.indexes.pairs import Pairs
 from weft.indexes.run import ALL, NEVER, Batch, Ids, Run, Times, above, build, check_run, cut, probe, renamed, rows_of, settled
 from weft.indexes.tails import CAPACITY
+from weft.kernels.small import RUNS
 from weft.types import Side
 
 LARGE = 2048  # rows from which a batch is a run of its own
@@ -124,6 +126,35 @@ class Runs:
         if run.middle >= horizon:
             return settled(run, self._lead_place)
         return settled(build(cut(run, horizon), keys), self._lead_place)
+
+    @property
+    def room(self) -> int:
+        """Return how many rows the mutable part can still take."""
+        return CAPACITY - len(self._young)
+
+    def appended(self, rows: int, newest: int) -> None:
+        """Count rows that a kernel has written into the mutable part."""
+        self._young.appended(rows, newest)
+
+    def due(self, horizon: int) -> bool:
+        """Tell whether `purged` would find something to do."""
+        expired = self._young.newest < horizon and len(self._young) > 0
+        return expired or self._young.due or any(run.middle < horizon for run in self.runs)
+
+    def card(self, prototypes: Sequence[Cells], keys: int) -> npt.NDArray[np.int64] | None:
+        """Return where everything lies, as kernels/small.py has it; None where a column is not plain cells."""
+        self._young.reserve(keys)
+        card = self._young.card(prototypes)
+        cells = [[c for c in run.columns if isinstance(c, Cells) and c.valid is None] for run in self.runs]
+        if card is None or any(len(plain) < len(run.columns) for plain, run in zip(cells, self.runs, strict=True)):
+            return None
+        card[RUNS] = len(self.runs)
+        for run, plain in zip(self.runs, cells, strict=True):
+            arrays = (run.bits, run.ranks, run.offsets, run.lead)
+            bits, ranks, offsets, lead = (array.ctypes.data for array in arrays)
+            card += [bits, run.bits.size, ranks, offsets, lead, run.oldest, run.newest]
+            card += [column.values.ctypes.data for column in plain]
+        return np.array(card, np.int64)
 
     def used(self, keys: int) -> npt.NDArray[np.bool_]:
         """Tell for each key whether a row has it."""

@@ -26,33 +26,39 @@ class CellTail:
     def __init__(self, column: Cells) -> None:
         self._words = column.width // column.values.itemsize
         self._width = column.width
-        self._values = roomy(CAPACITY * self._words, column.values.dtype)
-        self._valid: Bytes | None = None
-        self._rows = 0
+        self.values = roomy(CAPACITY * self._words, column.values.dtype)
+        self.valid: Bytes | None = None
 
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes in use."""
-        return self._rows * (self._width + (self._valid is not None))
+    def size_of(self, rows: int) -> int:
+        """Return the bytes of the first rows."""
+        return rows * (self._width + (self.valid is not None))
 
     def add(self, first: int, column: Cells) -> None:
         """Write the column's rows from row `first` on."""
-        self._rows = last = first + len(column)
-        self._values[first * self._words : last * self._words] = column.values
-        if column.valid is not None and self._valid is None:
-            self._valid = roomy(CAPACITY)
-            self._valid[:first] = 1
-        if self._valid is not None:
-            self._valid[first:last] = 1 if column.valid is None else column.valid
+        last = first + len(column)
+        self.values[first * self._words : last * self._words] = column.values
+        self.valid = grown_validity(self.valid, column.valid, first, last)
 
     def truncate(self, rows: int) -> None:
         """Keep the first rows."""
-        self._rows = rows
+        if not rows:
+            self.valid = None
 
     def column(self, rows: int) -> Cells:
         """Return the first rows."""
-        valid = None if self._valid is None else self._valid[:rows]
-        return Cells(self._values[: rows * self._words], valid, self._width)
+        valid = None if self.valid is None else self.valid[:rows]
+        return Cells(self.values[: rows * self._words], valid, self._width)
+
+
+def grown_validity(valid: Bytes | None, more: Bytes | None, first: int, last: int) -> Bytes | None:
+    """Return the validity of a column with rows from `first` to `last` added; None while there are no nulls."""
+    if valid is None and more is None:
+        return None
+    if valid is None:
+        valid = roomy(CAPACITY)
+        valid[:first] = 1
+    valid[first:last] = 1 if more is None else more
+    return valid
 
 
 class TextTail:
@@ -62,16 +68,14 @@ class TextTail:
         self._offsets = np.zeros(CAPACITY + 1, np.int64)
         self._data = roomy(1024)
         self._valid: Bytes | None = None
-        self._rows = 0
 
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes in use."""
-        return self._rows * (8 + (self._valid is not None)) + int(self._offsets[self._rows])
+    def size_of(self, rows: int) -> int:
+        """Return the bytes of the first rows."""
+        return rows * (8 + (self._valid is not None)) + int(self._offsets[rows])
 
     def add(self, first: int, column: Text) -> None:
         """Write the column's rows from row `first` on."""
-        self._rows = last = first + len(column)
+        last = first + len(column)
         start = int(self._offsets[first])
         end = start + column.data.size
         if end > self._data.size:
@@ -80,15 +84,12 @@ class TextTail:
             self._data = data
         self._data[start:end] = column.data
         self._offsets[first + 1 : last + 1] = column.offsets[1:] + start
-        if column.valid is not None and self._valid is None:
-            self._valid = roomy(CAPACITY)
-            self._valid[:first] = 1
-        if self._valid is not None:
-            self._valid[first:last] = 1 if column.valid is None else column.valid
+        self._valid = grown_validity(self._valid, column.valid, first, last)
 
     def truncate(self, rows: int) -> None:
         """Keep the first rows."""
-        self._rows = rows
+        if not rows:
+            self._valid = None
 
     def column(self, rows: int) -> Text:
         """Return the first rows."""
@@ -102,9 +103,8 @@ class HeldTail:
     def __init__(self) -> None:
         self._pieces: list[Held] = []
 
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes held."""
+    def size_of(self, rows: int) -> int:
+        """Return the bytes of all rows, of which there are `rows`."""
         return sum(piece.array.nbytes for piece in self._pieces)
 
     def add(self, first: int, column: Held) -> None:
@@ -118,8 +118,7 @@ class HeldTail:
 
     def truncate(self, rows: int) -> None:
         """Keep the first rows."""
-        kept = Held(self.column(rows).array[:rows])
-        self._pieces = [cast("Held", concat([kept]))]
+        self._pieces = [Held(self.column(rows).array[:rows])] if rows else []
 
     def column(self, rows: int) -> Held:
         """Return all rows."""

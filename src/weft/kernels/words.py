@@ -68,25 +68,37 @@ def splat64(typingctx: Any, to: Any, even: Any, odd: Any) -> Any:
     return types.void(types.int64, types.uint64, types.uint64), codegen
 
 
-@intrinsic  # type: ignore[misc]
-def word(typingctx: Any, address: Any) -> Any:
-    """Return the 8 bytes at an address as an unsigned word; it need not be aligned."""
+def _loader(bits: int, kind: Any) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def load(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.load(builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), align=1)
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = builder.inttoptr(args[0], ir.IntType(64).as_pointer())
-        return builder.load(pointer, align=1)
+        return kind(types.int64), codegen
 
-    return types.uint64(types.int64), codegen
+    return load
 
 
-@intrinsic  # type: ignore[misc]
-def byte(typingctx: Any, address: Any) -> Any:
-    """Return the byte at an address."""
+def _storer(bits: int, kind: Any) -> Any:
+    @intrinsic  # type: ignore[misc]
+    def store(typingctx: Any, address: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            builder.store(args[1], builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), align=1)
+            return context.get_dummy_value()
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(builder.inttoptr(args[0], ir.IntType(8).as_pointer()))
+        return types.void(types.int64, kind), codegen
 
-    return types.uint8(types.int64), codegen
+    return store
+
+
+# Values at an address, which need not be aligned.
+word = _loader(64, types.uint64)
+byte = _loader(8, types.uint8)
+load8 = _loader(64, types.int64)
+load4 = _loader(32, types.int32)
+store8 = _storer(64, types.int64)
+store4 = _storer(32, types.int32)
+store1 = _storer(8, types.uint8)
 
 
 @intrinsic  # type: ignore[misc]
@@ -107,6 +119,19 @@ def lowest(typingctx: Any, bits: Any) -> Any:
         return builder.cttz(args[0], cgutils.true_bit)
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic  # type: ignore[misc]
+def let_go(typingctx: Any, release: Any, array: Any) -> Any:
+    """Call the release function of an exported Arrow array: void (*release)(array*)."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        function = ir.FunctionType(ir.VoidType(), [pointer]).as_pointer()
+        builder.call(builder.inttoptr(args[0], function), [builder.inttoptr(args[1], pointer)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
 
 
 def _prefix(predicate: str) -> Any:

@@ -22,17 +22,19 @@ from weft.edge.binding import Binding, SideBinding, bind, bind_side
 from weft.edge.interner import Interner
 from weft.edge.keys import Flags, as_words, both
 from weft.edge.result import OutColumn, out_columns, result_table, rows_table
-from weft.indexes.run import NEVER
+from weft.indexes.run import ALL, NEVER
 from weft.operators.interval import IntervalJoin, horizon, other
 from weft.plan import plan
 from weft.progress.late import late_flags, late_schema, late_table, refuse_late, threshold
 from weft.progress.watermark import Allowed, Progress, start
 from weft.runtimes.rows import batch_of
+from weft.runtimes.small import MOST_ROWS, SmallPushes, fits
 from weft.spans import Span
 from weft.spec import JoinSpec
 from weft.types import SIDES, Side
 
 NOTHING = pa.table({})
+TIDY = 64  # small pushes between two looks at what has expired
 
 
 @dataclass(slots=True)
@@ -61,6 +63,7 @@ class Join:
     interner: Interner
     operator: IntervalJoin
     columns: tuple[OutColumn, ...]
+    small: SmallPushes | None
 
 
 def new_join(spec: JoinSpec, left: SideBinding, right: SideBinding) -> Join:
@@ -68,7 +71,9 @@ def new_join(spec: JoinSpec, left: SideBinding, right: SideBinding) -> Join:
     binding = bind(spec, left, right)
     index = plan(spec).index
     operator = IntervalJoin(binding.axis, lambda side: index(lead_place(binding, side)))
-    return Join(binding, Interner(words=as_words(binding.families)), operator, out_columns(binding))
+    columns = out_columns(binding)
+    small = SmallPushes(binding, columns, operator) if fits(binding) else None
+    return Join(binding, Interner(words=as_words(binding.families)), operator, columns, small)
 
 
 class Inline:
@@ -84,6 +89,7 @@ class Inline:
             dict.fromkeys(SIDES, 0), {side: [0] * n for side, n in zip(SIDES, spec.sources, strict=True)}
         )
         self.progress = start(allowances(spec), spec.sources)
+        self.pushes = 0
 
     def learn(self, schemas: Mapping[Side, pa.Schema]) -> None:
         """Take the schemas of sides before their first batch."""
@@ -101,6 +107,10 @@ class Inline:
 
     def push(self, pushed: Sequence[tuple[Side, int, Data]]) -> pa.Table:
         """Take batches, at most one of each side; return the pairs that they complete."""
+        if len(pushed) == 1 and self.join is not None and self.join.small is not None:
+            result = self._push_small(self.join, self.join.small, *pushed[0])
+            if result is not None:
+                return result
         fresh = {side: data.schema for side, _, data in pushed if side not in self.sides}
         sides, join = self._learned(fresh) if fresh else (self.sides, self.join)
         judged = [self._judge(arrive(side, source, data, sides[side]), sides[side]) for side, source, data in pushed]
@@ -111,6 +121,31 @@ class Inline:
         self._count(judged, result.num_rows)
         self._move(progress)
         return result
+
+    def _push_small(self, join: Join, small: SmallPushes, side: Side, source: int, data: Data) -> pa.Table | None:
+        """Try the short way; None, nothing changed, where the general one is needed."""
+        if data.num_rows > MOST_ROWS or self._due(join):
+            return None
+        batch = only_batch(data)
+        if batch is None:
+            return None
+        tick, watermark = self.sides[side].clock.tick, self.progress.watermark
+        done = small.push(side, batch, ALL if watermark is None else threshold(watermark, tick), join.interner)
+        if done is None:
+            return None
+        result, newest = done
+        self.counts.rows_in[side] += batch.num_rows
+        self.counts.pairs_out += result.num_rows
+        self.progress = self.progress.observed({(side, source): newest * tick})
+        return result
+
+    def _due(self, join: Join) -> bool:
+        """Tell, every so many small pushes, whether windows or keys should be tidied up."""
+        self.pushes += 1
+        if self.pushes % TIDY:
+            return False
+        due = horizons(join.binding, self.progress)
+        return join.interner.crowded or any(window.due(due[side]) for side, window in join.operator.windows.items())
 
     def _judge(self, arrived: Arrived, binding: SideBinding) -> Judged:
         """Find a batch's late rows, by the watermark that held before it; refuse them where the spec says so."""
@@ -127,6 +162,8 @@ class Inline:
 
     def _step(self, join: Join, judged: Sequence[Judged], progress: Progress) -> pa.Table:
         """Run the operator on batches; deliver the table of their pairs."""
+        if join.small is not None:
+            join.small.forget()
         batches = {
             one.arrived.side: batch_of(join.binding, one.arrived, usable(one), join.interner.intern) for one in judged
         }
@@ -190,6 +227,8 @@ class Inline:
         for window in windows.values():
             window.rename(names, max(interner.size, 1))
         join.interner = interner
+        if join.small is not None:
+            join.small.forget()
 
 
 def allowances(spec: JoinSpec) -> dict[Side, Allowed]:
@@ -229,6 +268,14 @@ def copied(judged: Judged, sides: Mapping[Side, SideBinding]) -> Judged:
     one = judged.arrived
     rows = np.arange(one.times.size) if judged.late is None else np.flatnonzero(~judged.late)
     return Judged(arrive(one.side, one.source, rows_table(one.data, rows), sides[one.side]), None, None)
+
+
+def only_batch(data: Data) -> pa.RecordBatch | None:
+    """Return the one batch that a table is, None where it is none or several."""
+    if isinstance(data, pa.RecordBatch):
+        return data
+    batches = data.to_batches()
+    return batches[0] if len(batches) == 1 else None
 
 
 def usable(judged: Judged) -> Flags | None:
