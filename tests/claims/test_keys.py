@@ -201,7 +201,7 @@ def test_thousands_of_distinct_keys_stay_apart(
         for ids in (range(count), order)
     ]
     on = (("key", "key"), ("half", "half")) if double else (("key", "key"),)
-    result = runtime.join(Case(sides[0], sides[1], 0, 0, on), Random(2))
+    result = runtime.join(Case(sides[0], sides[1], 0, 0, on), Random(2), sizes=(300, 2500))
     assert pairs_of(result) == {(at, at): 1 for at in range(count)}
 
 

@@ -191,7 +191,7 @@ def test_the_few_rows_that_stay_of_a_large_batch_do_not_hold_the_rest(kind: str)
     del table, later
     op.push("left", pa.table({"key": [0], "ts": [1000], "p": _one(kind)}))
     stays(op, held, 11)
-    assert op.metrics.bytes["left"] < 10_000
+    assert op.metrics.bytes["left"] < 100_000  # of 4 MB and more
 
 
 def _one(kind: str) -> pa.Array:

@@ -6,6 +6,7 @@ A further runtime (batch or streaming Spark) is one more class and one more entr
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from random import Random
 from typing import Protocol
 
@@ -18,13 +19,18 @@ from tests.support.players import Settings, player
 from tests.support.rows import pairs_of
 from tests.support.streams import relaid
 
+Sizes = Sequence[int] | None
+
 
 class Runtime(Protocol):
-    """Runs a case; `random` decides what must not matter: layouts, order of arrival, cuts, inputs."""
+    """Runs a case; `random` decides what must not matter: layouts, order of arrival, cuts, inputs.
+
+    `sizes` are the sizes of pushes to choose from, where there are pushes.
+    """
 
     name: str
 
-    def join(self, case: Case, random: Random) -> pa.Table:
+    def join(self, case: Case, random: Random, sizes: Sizes = None) -> pa.Table:
         """Return the result of an inner interval join, rows in any order."""
         ...
 
@@ -34,7 +40,7 @@ class AsTable:
 
     name = "table"
 
-    def join(self, case: Case, random: Random) -> pa.Table:
+    def join(self, case: Case, random: Random, sizes: Sizes = None) -> pa.Table:
         """Join both tables in some physical layout."""
         left, right = (relaid(random, side.table()) for side in (case.left, case.right))
         result: pa.Table = weft.interval_join(left, right, **case.arguments())
@@ -46,10 +52,10 @@ class AsStream:
 
     name = "stream"
 
-    def join(self, case: Case, random: Random) -> pa.Table:
+    def join(self, case: Case, random: Random, sizes: Sizes = None) -> pa.Table:
         """Push both sides through a stream and return all it gave."""
         sources = random.choice(((1, 1), (1, 1), (2, 1), (1, 3)))
-        feed = draw_feed(random, case, sources, random.choice(("any", "near")))
+        feed = draw_feed(random, case, sources, random.choice(("any", "near")), sizes)
         settings = Settings(lateness_needed(case, feed), sources=sources)
         known = {"left_schema": case.left.schema, "right_schema": case.right.schema}
         stage = player(case, settings, random, **(known if random.random() < 0.3 else {}))

@@ -43,7 +43,7 @@ class Clock:
 
 
 def step_of(kind: pa.DataType) -> int:
-    """Return the nanoseconds from one time of a type to the next: a date64 counts milliseconds, but whole days."""
+    """Return the nanoseconds from one time of a type to the next (a date64 counts in whole days)."""
     return DAY_NS if pa.types.is_date64(kind) else tick_of(kind)
 
 

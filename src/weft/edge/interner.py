@@ -36,10 +36,12 @@ class Interner:
         """Return the bytes it holds."""
         return self._table.nbytes + self._known.nbytes + self._store.nbytes
 
-    @property
-    def crowded(self) -> bool:
-        """Tell whether there are so many keys that it is worth a pass to forget those not in use."""
-        return self.size > 2 * self._settled + WORTH
+    def crowded(self, rows: int) -> bool:
+        """Tell whether it is worth a pass to forget the keys that none of the held rows has.
+
+        It is when keys have doubled since the last pass, or when there are twice as many as rows.
+        """
+        return self.size > 2 * min(self._settled, rows) + WORTH
 
     @property
     def slots(self) -> int:

@@ -130,12 +130,13 @@ class Memtable:
         """Tell whether it is worth a pass to see what has expired."""
         return self.size >= self._look
 
-    def rename(self, names: Ids, keys: int) -> None:
-        """Call key k names[k] from now on."""
-        ids = self._ids[: self.size]
-        self._heads = np.full(max(64, keys), -1, np.int32)
-        ids[:] = np.where(ids >= 0, names[ids], -1)
-        link(ids, self._lead, 0, self._heads, (self._behind, self._rest))
+    def renamed(self, names: Ids, keys: int) -> Memtable:
+        """Return a part with the same rows, key k called names[k]."""
+        rows = self.rows()
+        fresh = Memtable()
+        if len(rows):
+            fresh.add(Batch(np.where(rows.ids >= 0, names[rows.ids], -1), rows.lead, rows.columns), keys)
+        return fresh
 
     def check(self) -> None:
         """Raise AssertionError where the chains do not hold each row with a key once; for tests."""

@@ -36,6 +36,7 @@ class Runs:
         self.runs: list[Run] = []
         self._lead_place = lead_place
         self._young = Memtable()
+        self._spare: Memtable | None = None
 
     def __len__(self) -> int:
         return len(self._young) + sum(len(run) for run in self.runs)
@@ -80,9 +81,19 @@ class Runs:
         young = len(self._young)
         crowded = adding < LARGE and young + adding > CAPACITY
         if crowded or (young and probing >= LARGE):
-            rows = above(self._young.rows(), horizon)
-            self.runs = ordered([*self.runs, settled(build(rows, keys), self._lead_place)])
-            self._young.clear()
+            run = settled(build(above(self._young.rows(), horizon), keys), self._lead_place)
+            self._keep(ordered([*self.runs, run]), self._emptied())
+
+    def _emptied(self) -> Memtable:
+        """Return a mutable part without rows: the one before this one, for its chains are long."""
+        spare, self._spare = self._spare or Memtable(), None
+        spare.clear()
+        return spare
+
+    def _keep(self, runs: list[Run], young: Memtable) -> None:
+        """Take these from now on."""
+        spare = self._young if young is not self._young else self._spare
+        self.runs, self._young, self._spare = runs, young, spare
 
     def load(self, batch: Batch, keys: int) -> None:
         """Add rows of a snapshot as a run."""
@@ -90,11 +101,12 @@ class Runs:
 
     def state(self) -> State:
         """Return what `restore` needs to take back all that comes after."""
-        return list(self.runs), self._young, len(self._young), self._young.newest
+        return self.runs.copy(), self._young, len(self._young), self._young.newest
 
     def restore(self, state: State) -> None:
-        """Take back all inserts since `state`; there must have been no `prepare` or `settle` since."""
+        """Take back all that has come since `state`."""
         self.runs, self._young, size, newest = state
+        self._spare = None
         self._young.truncate(size, newest)
 
     def purged(self, keys: int, horizon: int) -> Purged:
@@ -107,12 +119,9 @@ class Runs:
         return runs, None if self._young.newest < horizon else self._young.purged(keys, horizon)
 
     def settle(self, purged: Purged) -> None:
-        """Keep what `purged` returned. Cannot fail."""
-        self.runs, young = purged
-        if young is None:
-            self._young.clear()
-        else:
-            self._young = young
+        """Keep what `purged` returned."""
+        runs, young = purged
+        self._keep(runs, self._emptied() if young is None else young)
 
     def _tidied(self, keys: int, horizon: int) -> list[Run]:
         runs = ordered(self._kept(run, keys, horizon) for run in self.runs if run.newest >= horizon)
@@ -135,6 +144,10 @@ class Runs:
     def appended(self, rows: int, newest: int) -> None:
         """Count rows that a kernel has written into the mutable part."""
         self._young.appended(rows, newest)
+
+    def uncounted(self, rows: int) -> None:
+        """Let the mutable part have so many rows: a kernel wrote them, but the count was never reached."""
+        self._young.size = rows
 
     def due(self, horizon: int) -> bool:
         """Tell whether `purged` would find something to do."""
@@ -165,10 +178,9 @@ class Runs:
         seen[young[young >= 0]] = True
         return seen
 
-    def rename(self, names: Ids, keys: int) -> None:
-        """Call key k names[k] from now on; names keep their order."""
-        self.runs = [renamed(run, names, keys) for run in self.runs]
-        self._young.rename(names, keys)
+    def renamed(self, names: Ids, keys: int) -> Purged:
+        """Return all rows with key k called names[k], for `settle`; names keep their order."""
+        return [renamed(run, names, keys) for run in self.runs], self._young.renamed(names, keys)
 
     def contents(self) -> list[Batch]:
         """Return all rows, a batch a run and one for the mutable part."""

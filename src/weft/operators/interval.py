@@ -10,7 +10,7 @@ import numpy as np
 from weft.edge.clocks import Axis
 from weft.indexes.pairs import Pairs
 from weft.indexes.run import ALL, NEVER, Batch, Times
-from weft.indexes.runs import Runs
+from weft.indexes.runs import Runs, State
 from weft.kernels.reach import fits, reach_scaled, reach_shifted
 from weft.types import SIDES, Side
 
@@ -53,10 +53,7 @@ def horizon(watermark: int | None, past: int, tick: int) -> int:
 
 
 class IntervalJoin:
-    """Both windows and the steps on them; a runtime drives it.
-
-    A failed `step` leaves the windows as they were.
-    """
+    """Both windows and the steps on them; a runtime drives it, and takes a failed step back."""
 
     def __init__(self, axis: Axis, index: Callable[[Side], Runs]) -> None:
         self.axis = axis
@@ -67,23 +64,29 @@ class IntervalJoin:
 
         Right rows meet stored left rows, then left rows meet stored and new right rows: each pair once.
         """
-        before = {side: window.state() for side, window in self.windows.items()}
-        try:
-            pairs: list[Pairs] = []
-            for side in ("right", "left"):
-                if side in batches:
-                    pairs += self.match(side, batches[side])
-                    later = side == "right" and "left" in batches
-                    self.windows[side].insert(batches[side], keys, ALL if later else horizons[side])
-            delivered = deliver(pairs)
-            purged = {side: window.purged(keys, horizons[side]) for side, window in self.windows.items()}
-        except BaseException:
-            for side, window in self.windows.items():
-                window.restore(before[side])
-            raise
-        for side, window in self.windows.items():
-            window.settle(purged[side])
+        pairs: list[Pairs] = []
+        for side in ("right", "left"):
+            if side in batches:
+                pairs += self.match(side, batches[side])
+                met_later = side == "right" and "left" in batches
+                self.windows[side].insert(batches[side], keys, ALL if met_later else horizons[side])
+        delivered = deliver(pairs)
+        self.purge(keys, horizons)
         return delivered
+
+    def purge(self, keys: int, horizons: Horizons) -> None:
+        """Drop what can meet nothing more."""
+        for side, window in self.windows.items():
+            window.settle(window.purged(keys, horizons[side]))
+
+    def state(self) -> dict[Side, State]:
+        """Return what `restore` needs to take back all that comes after."""
+        return {side: window.state() for side, window in self.windows.items()}
+
+    def restore(self, state: Mapping[Side, State]) -> None:
+        """Take back all that has come since `state`."""
+        for side, window in self.windows.items():
+            window.restore(state[side])
 
     def match(self, side: Side, batch: Batch) -> list[Pairs]:
         """Return the pairs of a batch with the other side's window."""

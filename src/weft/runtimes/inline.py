@@ -10,7 +10,8 @@ Nothing changes before all of it has worked: a failed push leaves the engine as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -45,6 +46,10 @@ class Counts:
     late: dict[Side, list[int]]
     pairs_out: int = 0
 
+    def copy(self) -> Counts:
+        """Return counts that can go on by themselves."""
+        return Counts(self.rows_in.copy(), {side: late.copy() for side, late in self.late.items()}, self.pairs_out)
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -64,6 +69,15 @@ class Join:
     operator: IntervalJoin
     columns: tuple[OutColumn, ...]
     small: SmallPushes | None
+
+    def crowded(self) -> bool:
+        """Tell whether there are many keys that no row uses."""
+        return self.interner.crowded(sum(len(window) for window in self.operator.windows.values()))
+
+    def forget_places(self) -> None:
+        """The windows are about to change: what small pushes know of where they lie is void."""
+        if self.small is not None:
+            self.small.forget()
 
 
 def new_join(spec: JoinSpec, left: SideBinding, right: SideBinding) -> Join:
@@ -111,16 +125,38 @@ class Inline:
             result = self._push_small(self.join, self.join.small, *pushed[0])
             if result is not None:
                 return result
+        with self._whole():
+            return self._push(pushed)
+
+    def _push(self, pushed: Sequence[tuple[Side, int, Data]]) -> pa.Table:
         fresh = {side: data.schema for side, _, data in pushed if side not in self.sides}
         sides, join = self._learned(fresh) if fresh else (self.sides, self.join)
         judged = [self._judge(arrive(side, source, data, sides[side]), sides[side]) for side, source, data in pushed]
         progress = self.progress.observed(largest_times(judged, sides))
         result = NOTHING if join is None else self._step(join, judged, progress)
-        waiting = [] if join is not None else [*self.waiting, *(copied(one, sides) for one in judged)]
-        self.sides, self.join, self.waiting = sides, join, waiting
+        self.waiting = [] if join is not None else [*self.waiting, *(copied(one, sides) for one in judged)]
+        self.sides, self.join = sides, join
         self._count(judged, result.num_rows)
         self._move(progress)
         return result
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Take everything back that was done inside, if any of it fails."""
+        before = (self.sides, self.join, self.waiting, self.progress, self.counts, self.late)
+        join = self.join
+        inner = None if join is None else (join.operator.state(), join.interner)
+        self.counts = self.counts.copy()
+        self.late = {side: late.copy() for side, late in self.late.items()}
+        try:
+            yield
+        except BaseException:
+            self.sides, self.join, self.waiting, self.progress, self.counts, self.late = before
+            if join is not None and inner is not None:
+                state, join.interner = inner
+                join.operator.restore(state)
+                join.forget_places()
+            raise
 
     def _push_small(self, join: Join, small: SmallPushes, side: Side, source: int, data: Data) -> pa.Table | None:
         """Try the short way; None, nothing changed, where the general one is needed."""
@@ -130,13 +166,20 @@ class Inline:
         if batch is None:
             return None
         tick, watermark = self.sides[side].clock.tick, self.progress.watermark
-        done = small.push(side, batch, ALL if watermark is None else threshold(watermark, tick), join.interner)
-        if done is None:
-            return None
-        result, newest = done
+        window, late = join.operator.windows[side], ALL if watermark is None else threshold(watermark, tick)
+        before = window.state()
+        try:
+            done = small.push(side, batch, late, join.interner)
+            if done is None:
+                return None
+            result, newest = done
+            progress = self.progress.observed({(side, source): newest * tick})
+        except BaseException:
+            small.undo(side, before)
+            raise
         self.counts.rows_in[side] += batch.num_rows
         self.counts.pairs_out += result.num_rows
-        self.progress = self.progress.observed({(side, source): newest * tick})
+        self.progress = progress
         return result
 
     def _due(self, join: Join) -> bool:
@@ -145,7 +188,7 @@ class Inline:
         if self.pushes % TIDY:
             return False
         due = horizons(join.binding, self.progress)
-        return join.interner.crowded or any(window.due(due[side]) for side, window in join.operator.windows.items())
+        return join.crowded() or any(window.due(due[side]) for side, window in join.operator.windows.items())
 
     def _judge(self, arrived: Arrived, binding: SideBinding) -> Judged:
         """Find a batch's late rows, by the watermark that held before it; refuse them where the spec says so."""
@@ -162,8 +205,7 @@ class Inline:
 
     def _step(self, join: Join, judged: Sequence[Judged], progress: Progress) -> pa.Table:
         """Run the operator on batches; deliver the table of their pairs."""
-        if join.small is not None:
-            join.small.forget()
+        join.forget_places()
         batches = {
             one.arrived.side: batch_of(join.binding, one.arrived, usable(one), join.interner.intern) for one in judged
         }
@@ -184,9 +226,11 @@ class Inline:
 
     def move(self, progress: Progress) -> pa.Table:
         """Believe in new progress: what it proves comes out (for inner joins nothing), what it expires goes."""
-        if self.join is not None:
-            self._step(self.join, (), progress)
-        self._move(progress)
+        with self._whole():
+            if self.join is not None:
+                self.join.operator.purge(max(self.join.interner.size, 1), horizons(self.join.binding, progress))
+                self.join.forget_places()
+            self._move(progress)
         return NOTHING if self.join is None else self.join.binding.schema.empty_table()
 
     def _move(self, progress: Progress) -> None:
@@ -194,7 +238,7 @@ class Inline:
         join = self.join
         if join is None:
             self.waiting = [one for one in self.waiting if self._lives(one.arrived)]
-        elif join.interner.crowded:
+        elif join.crowded():
             self._forget(join)
 
     def wait(self, judged: Judged) -> None:
@@ -221,14 +265,14 @@ class Inline:
 
     def _forget(self, join: Join) -> None:
         """Forget the keys that no held row uses."""
-        windows = join.operator.windows
-        used = windows["left"].used(join.interner.size) | windows["right"].used(join.interner.size)
+        windows = join.operator.windows.values()
+        used = np.logical_or.reduce([window.used(join.interner.size) for window in windows])
         interner, names = join.interner.without(used)
-        for window in windows.values():
-            window.rename(names, max(interner.size, 1))
+        fewer = [window.renamed(names, max(interner.size, 1)) for window in windows]
+        for window, rows in zip(windows, fewer, strict=True):
+            window.settle(rows)
         join.interner = interner
-        if join.small is not None:
-            join.small.forget()
+        join.forget_places()
 
 
 def allowances(spec: JoinSpec) -> dict[Side, Allowed]:

@@ -15,7 +15,7 @@ from weft.edge.binding import Binding, SideBinding
 from weft.edge.interner import Interner
 from weft.edge.payload import plain, read, width_of
 from weft.edge.result import OutColumn
-from weft.indexes.runs import Runs
+from weft.indexes.runs import State
 from weft.kernels import small as lie
 from weft.operators.interval import BOTTOM, TOP, IntervalJoin, other
 from weft.types import SIDES, Side
@@ -106,6 +106,13 @@ class SmallPushes:
             return self._empty, newest
         self._filled += pairs
         return self._arena.slice(self._filled - pairs, pairs), newest
+
+    def undo(self, side: Side, state: State) -> None:
+        """Take back a push that a kernel may have written before it failed."""
+        if self._cards:
+            self._windows[side].uncounted(int(self._cards[side][lie.ROWS]))
+        self._windows[side].restore(state)
+        self.forget()
 
     def _call(self, batch: pa.RecordBatch, desk: Desk) -> int:
         batch._export_to_c(int(desk[lie.BATCH]))
