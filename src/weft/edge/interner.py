@@ -21,15 +21,14 @@ WORTH = 4096  # keys below which forgetting is not worth a pass
 class Interner:
     """A table from key codes to 0, 1, 2, ... in order of arrival; O(1) a row, the memory that of the keys in use."""
 
-    def __init__(self, *, words: bool) -> None:
+    def __init__(self, *, words: bool, slots: int = SLOTS, room: int = 16 * SLOTS) -> None:
         self.words = words
         self.size = 0
         self._settled = 0  # keys in use when the others were last forgotten
         self._odd = secrets.randbits(63) - 2**62 | 1
-        self._table: Rows  # slots of two words: see kernels/hashing.py
-        self._known: Rows  # words: the key of each id; bytes: where the key of each ends in the store
-        self._store: Bytes
-        self._fill(Codes(np.zeros(0 if words else 1, np.int64), None if words else roomy(0), None), SLOTS)
+        self._table = np.zeros(2 * slots, np.int64)  # slots of two words: see kernels/hashing.py
+        self._known = np.zeros(slots // 2 + 1, np.int64)  # words: the key of each id; bytes: where each ends
+        self._store: Bytes = roomy(0 if words else room)
 
     @property
     def nbytes(self) -> int:
@@ -88,8 +87,7 @@ class Interner:
         rows = np.flatnonzero(used)
         names = np.full(used.size, -1, np.int32)
         names[rows] = np.arange(rows.size, dtype=np.int32)
-        fewer = Interner(words=self.words)
-        fewer._fill(chosen(self.keys(), rows), SLOTS)
+        fewer = self._moved(chosen(self.keys(), rows), SLOTS)
         fewer._settled = fewer.size
         return fewer, names
 
@@ -102,18 +100,17 @@ class Interner:
                 store[: self._store.size] = self._store
                 self._store = store
                 return
-        self._fill(self.keys(), self._table.size)
+        larger = self._moved(self.keys(), self._table.size)
+        self._odd, self._table, self._known, self._store = larger._odd, larger._table, larger._known, larger._store
 
-    def _fill(self, keys: Codes, slots: int) -> None:
-        """Move to a table of at least `slots` slots; these keys get the ids 0, 1, 2, ..."""
+    def _moved(self, keys: Codes, slots: int) -> Interner:
+        """Return an interner with at least `slots` slots and these keys, whose ids are 0, 1, 2, ..."""
         while slots < 4 * len(keys):
             slots *= 2
-        table = np.zeros(2 * slots, np.int64)
-        known = np.zeros(slots // 2 + 1, np.int64)
-        store = roomy(0 if keys.data is None else 2 * keys.data.size + 16 * SLOTS)
-        self._table, self._known, self._store = table, known, store
-        self.size = 0
-        self.intern(keys)
+        room = 0 if keys.data is None else 2 * keys.data.size + 16 * SLOTS
+        fresh = Interner(words=self.words, slots=slots, room=room)
+        fresh.intern(keys)
+        return fresh
 
 
 def _unnamed(codes: Codes) -> Ids:

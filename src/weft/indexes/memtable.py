@@ -71,6 +71,11 @@ class Memtable:
             follow(ids, reach, chains, hits, rows)
         return hits[: 3 * found], pairs, rows
 
+    @property
+    def ids(self) -> Ids:
+        """Return the keys of its rows."""
+        return self._ids[: self.size]
+
     def rows(self) -> Batch:
         """Return its rows as they lie."""
         size = self.size

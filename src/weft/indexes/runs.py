@@ -36,7 +36,8 @@ class Runs:
         self.runs: list[Run] = []
         self._lead_place = lead_place
         self._young = Memtable()
-        self._spare: Memtable | None = None
+        self._spare: Memtable | None = None  # to be emptied and used again: its chains may be long
+        self._retired: Memtable | None = None  # the next spare, once nothing can be taken back any more
 
     def __len__(self) -> int:
         return len(self._young) + sum(len(run) for run in self.runs)
@@ -85,15 +86,16 @@ class Runs:
             self._keep(ordered([*self.runs, run]), self._emptied())
 
     def _emptied(self) -> Memtable:
-        """Return a mutable part without rows: the one before this one, for its chains are long."""
+        """Return a mutable part without rows."""
         spare, self._spare = self._spare or Memtable(), None
         spare.clear()
         return spare
 
     def _keep(self, runs: list[Run], young: Memtable) -> None:
         """Take these from now on."""
-        spare = self._young if young is not self._young else self._spare
-        self.runs, self._young, self._spare = runs, young, spare
+        if young is not self._young:
+            self._retired = self._young
+        self.runs, self._young = runs, young
 
     def load(self, batch: Batch, keys: int) -> None:
         """Add rows of a snapshot as a run."""
@@ -101,12 +103,13 @@ class Runs:
 
     def state(self) -> State:
         """Return what `restore` needs to take back all that comes after."""
+        self._spare, self._retired = self._retired or self._spare, None
         return self.runs.copy(), self._young, len(self._young), self._young.newest
 
     def restore(self, state: State) -> None:
         """Take back all that has come since `state`."""
         self.runs, self._young, size, newest = state
-        self._spare = None
+        self._retired = None
         self._young.truncate(size, newest)
 
     def purged(self, keys: int, horizon: int) -> Purged:
@@ -174,7 +177,7 @@ class Runs:
         seen = np.zeros(keys, bool)
         for run in self.runs:
             seen[run.keys] = True
-        young = self._young.rows().ids
+        young = self._young.ids
         seen[young[young >= 0]] = True
         return seen
 

@@ -16,7 +16,7 @@ PIECES = 16  # held arrays that may wait to be joined
 def tail_for(column: Column) -> Any:
     """Return an empty column of the same kind that can grow."""
     if isinstance(column, Held):
-        return HeldTail()
+        return HeldTail(column.array.type)
     return TextTail() if isinstance(column, Text) else CellTail(column)
 
 
@@ -100,7 +100,8 @@ class TextTail:
 class HeldTail:
     """Arrow arrays, copied as they come and joined when there are many."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind = kind
         self._pieces: list[Held] = []
 
     def size_of(self, rows: int) -> int:
@@ -122,4 +123,4 @@ class HeldTail:
 
     def column(self, rows: int) -> Held:
         """Return all rows."""
-        return Held(pa.chunked_array([piece.array for piece in self._pieces]))
+        return Held(pa.chunked_array([piece.array for piece in self._pieces], type=self._kind))

@@ -175,7 +175,7 @@ class Inline:
             result, newest = done
             progress = self.progress.observed({(side, source): newest * tick})
         except BaseException:
-            small.undo(side, before)
+            small.undo(side, before, join.interner)
             raise
         self.counts.rows_in[side] += batch.num_rows
         self.counts.pairs_out += result.num_rows

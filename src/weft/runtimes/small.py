@@ -25,6 +25,7 @@ Desk: TypeAlias = npt.NDArray[np.int64]
 MOST_ROWS = 1024  # of a push that goes this way; above, the general way is as fast
 MOST_HITS = 16384
 ARENA = 16384  # rows of results that are built at once
+UNKNOWN = -1  # keys in use, while no call is under way
 STRUCT = 10  # words of an exported Arrow array
 
 
@@ -57,6 +58,7 @@ class SmallPushes:
         one = self._binding.left if side == "left" else self._binding.right
         axis, (kept, out) = self._binding.axis, self._plans[side]
         desk = np.zeros(lie.DESK, np.int64)
+        desk[lie.USED] = UNKNOWN
         desk[lie.BATCH] = self._struct.ctypes.data
         desk[lie.LOW], desk[lie.HIGH] = (axis.lower, axis.upper) if side == "left" else (-axis.upper, -axis.lower)
         desk[lie.KEY] = one.keys[0] if one.keys else -1
@@ -94,10 +96,10 @@ class SmallPushes:
             return None
         desk[lie.LATE], desk[lie.FILLED], desk[lie.USED] = max(BOTTOM, min(TOP, late)), self._filled, interner.size
         answer = self._call(batch, desk)
-        interner.size = int(desk[lie.USED])
         if answer == lie.NO_ROOM and desk[lie.PAIRS] <= ARENA:
             self.lay_arena(ARENA)
             answer = self._call(batch, desk)
+        interner.size, desk[lie.USED] = int(desk[lie.USED]), UNKNOWN
         if answer != lie.DONE:
             return None
         newest, pairs = int(desk[lie.NEWEST]), int(desk[lie.PAIRS])
@@ -107,10 +109,12 @@ class SmallPushes:
         self._filled += pairs
         return self._arena.slice(self._filled - pairs, pairs), newest
 
-    def undo(self, side: Side, state: State) -> None:
-        """Take back a push that a kernel may have written before it failed."""
+    def undo(self, side: Side, state: State, interner: Interner) -> None:
+        """Take back a push that a kernel may have written before it failed; keys that it named stay named."""
         if self._cards:
             self._windows[side].uncounted(int(self._cards[side][lie.ROWS]))
+        if self._desks[side][lie.USED] != UNKNOWN:
+            interner.size, self._desks[side][lie.USED] = int(self._desks[side][lie.USED]), UNKNOWN
         self._windows[side].restore(state)
         self.forget()
 
