@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.types as pt
 
 from weft.edge.arrivals import Arrived
 from weft.edge.binding import SideBinding
@@ -66,8 +67,10 @@ def refuse_late(arrived: Arrived, late: Flags, first: int, binding: SideBinding)
 
 
 def python_value(scalar: Any) -> Any:
-    """Return an Arrow value as Python's own; nanoseconds, which need pandas for that, as numpy's."""
+    """Return an Arrow value as Python's own; times that Python cannot say (nanoseconds, year 300,000) as numpy's."""
     try:
         return scalar.as_py()
-    except (ValueError, ImportError):
-        return np.datetime64(scalar.value, "ns")
+    except (ValueError, OverflowError, ImportError):
+        kind = scalar.type
+        unit = kind.unit if pt.is_timestamp(kind) else "D" if pt.is_date32(kind) else "ms"
+        return np.datetime64(scalar.value, unit)
