@@ -22,7 +22,13 @@ MANY = int(SOAK) if SOAK.isdigit() and int(SOAK) > 1 else 2000
 # Cases are drawn by a generator that asks for many small numbers: slow to Hypothesis, not to us.
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile(
-    "default", max_examples=60, deadline=None, derandomize=True, print_blob=True, suppress_health_check=SLOW
+    "default",
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    report_multiple_bugs=False,
+    suppress_health_check=SLOW,
 )
 settings.register_profile(
     "soak", max_examples=MANY, deadline=None, print_blob=True, suppress_health_check=SLOW

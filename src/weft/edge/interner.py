@@ -27,7 +27,7 @@ class Interner:
         self._settled = 0  # keys in use when the others were last forgotten
         self._odd = secrets.randbits(63) - 2**62 | 1
         self._table = np.zeros(2 * slots, np.int64)  # slots of two words: see kernels/hashing.py
-        self._known = np.zeros(slots // 2 + 1, np.int64)  # words: the key of each id; bytes: where each ends
+        self._known = np.zeros(2 * slots // 3 + 2, np.int64)  # words: the key of each id; bytes: where each ends
         self._store: Bytes = roomy(0 if words else room)
 
     @property
@@ -105,9 +105,9 @@ class Interner:
 
     def _moved(self, keys: Codes, slots: int) -> Interner:
         """Return an interner with at least `slots` slots and these keys, whose ids are 0, 1, 2, ..."""
-        while slots < 4 * len(keys):
+        while slots < 2 * len(keys):
             slots *= 2
-        room = 0 if keys.data is None else 2 * keys.data.size + 16 * SLOTS
+        room = 0 if keys.data is None else keys.data.size * 3 // 2 + 16 * SLOTS
         fresh = Interner(words=self.words, slots=slots, room=room)
         fresh.intern(keys)
         return fresh

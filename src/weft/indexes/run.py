@@ -20,7 +20,8 @@ MOVES = 8  # moves a row that insertion sort may take before a full sort is chea
 SAMPLE = 1024  # leads that are looked at to find the middle of a run
 ALL = -(2**63)  # the horizon below which nothing lies
 NEVER = 2**63  # the horizon above all times: no row will come that could meet a stored one
-FEW = 8  # a probe with fewer rows than a run has keys, by this factor, leaves the run's cursors alone
+FEW = 8  # a probe with fewer rows than a run has keys, by this factor, does without the run's cursors
+SHORT = 4  # and so does any where a key has fewer rows: its end is near its beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def probe(run: Run, ids: Ids, reach: Times) -> tuple[Rows, int]:
     """Return the hits of probe rows in a run, and their pairs."""
     hits = np.empty(3 * ids.size, np.int64)
     directory, lead = (run.bits, run.ranks, run.offsets), (run.lead, run.oldest, run.newest)
-    if FEW * ids.size < run.keys.size:
+    if FEW * ids.size < run.keys.size or len(run) < SHORT * run.keys.size:
         found, pairs = search(ids, reach, directory, lead, hits)
     else:
         found, pairs = sweep(ids, reach, directory, lead, np.repeat(run.offsets[:-1], 2), hits)

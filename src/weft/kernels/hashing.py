@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.jit import kernel
-from weft.kernels.words import at, byte, put, word
+from weft.kernels.words import at, byte, prefetch, put, word
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 U64 = npt.NDArray[np.uint64]
+
+AHEAD = 12  # rows between asking for a slot and looking at it
 
 
 @kernel
@@ -36,11 +38,14 @@ def mix(value: int, odd: int) -> int:
 def intern_words(values: I64, ids: I32, table: I64, known: I64, state: tuple[int, int, int]) -> tuple[int, int]:
     """Give each value from row `first` on its id, new ones the next; rows with id -1 are left out.
 
-    Return (rows done, ids in use); it stops early when the table is half full. O(rows).
+    Return (rows done, ids in use); it stops early when the table is two thirds full. O(rows).
     """
     first, used, odd = state
     size = table.size // 2
+    address = table.ctypes.data
     for i in range(first, values.size):
+        ahead = at(values, min(i + AHEAD, values.size - 1))
+        prefetch(address + 16 * home(mix(ahead, odd), size))
         if at(ids, i) < 0:
             continue
         value = at(values, i)
@@ -49,7 +54,7 @@ def intern_words(values: I64, ids: I32, table: I64, known: I64, state: tuple[int
             slot = (slot + 1) & (size - 1)
         held = at(table, 2 * slot + 1)
         if held == 0:
-            if 2 * used >= size:
+            if 3 * used >= 2 * size:
                 return i, used
             put(known, used, value)
             used += 1
@@ -64,7 +69,10 @@ def intern_words(values: I64, ids: I32, table: I64, known: I64, state: tuple[int
 def find_words(values: I64, ids: I32, table: I64, odd: int) -> None:
     """Give each value its id, -1 where it has none. O(rows)."""
     size = table.size // 2
+    address = table.ctypes.data
     for i in range(values.size):
+        ahead = at(values, min(i + AHEAD, values.size - 1))
+        prefetch(address + 16 * home(mix(ahead, odd), size))
         if at(ids, i) < 0:
             continue
         value = at(values, i)
@@ -136,7 +144,7 @@ def intern_bytes(
             held = at(table, 2 * slot + 1)
         if held == 0:
             end = at(ends, used)
-            if 2 * used >= size or end + length > store.size:
+            if 3 * used >= 2 * size or end + length > store.size:
                 return i, used
             for k in range(length):
                 put(store, end + k, at(data, start + k))

@@ -140,7 +140,7 @@ def _named(desk: int, batch: int, rows: int) -> bool:
             slot = (slot + 1) & (slots - 1)
         held = load8(table + 16 * slot + 8)
         if held == 0:
-            if 2 * used >= slots:
+            if 3 * used >= 2 * slots:
                 return False
             store8(load8(desk + 8 * KNOWN) + 8 * used, value)
             used += 1

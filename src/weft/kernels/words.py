@@ -122,6 +122,20 @@ def lowest(typingctx: Any, bits: Any) -> Any:
 
 
 @intrinsic  # type: ignore[misc]
+def prefetch(typingctx: Any, address: Any) -> Any:
+    """Ask for the cache line at an address, which need not be one that may be read."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [builder.inttoptr(args[0], pointer), number(1), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen
+
+
+@intrinsic  # type: ignore[misc]
 def let_go(typingctx: Any, release: Any, array: Any) -> Any:
     """Call the release function of an exported Arrow array: void (*release)(array*)."""
 
