@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from weft.edge.frames import read_inputs
 from weft.runtimes.batch import join_tables
@@ -13,7 +13,7 @@ from weft.types import SIDES, Closed, Duration, Late
 F = TypeVar("F")
 
 
-def interval_join(  # noqa: PLR0913
+def interval_join(
     left: F | Sequence[F],
     right: F | Sequence[F],
     *,

@@ -1,8 +1,8 @@
 """Payload columns as the engine holds them: fixed cells, text, or held Arrow values.
 
-    Cells   numbers, times, decimals, booleans: one array of values, one byte of validity a row (None: no nulls)
-    Text    strings and bytes of every encoding: offsets and data
-    Held    everything else (nested, dictionary, null, ...): an Arrow array that only Arrow's own `take` touches
+Cells   numbers, times, decimals, booleans: one array of values, one byte of validity a row (None: no nulls)
+Text    strings and bytes of every encoding: offsets and data
+Held    everything else (nested, dictionary, null, ...): an Arrow array that only Arrow's own `take` touches
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def _taken(values: npt.NDArray[Any], rows: Rows) -> npt.NDArray[Any]:
 
 def compacted(array: pa.Array | pa.ChunkedArray, spare: int = 64) -> pa.Array | pa.ChunkedArray:
     """Drop the words of a dictionary that no row uses, once they are most of it (`spare` 0: in any case)."""
-    if not isinstance(array, pa.DictionaryArray) or (spare and len(array.dictionary) <= 2 * len(array) + spare):
+    if not isinstance(array, pa.DictionaryArray) or (
+        spare and len(array.dictionary) <= 2 * len(array) + spare
+    ):
         return array
     used = pc.unique(array.indices).drop_null().sort()
     fewer = pc.index_in(array.indices, used).cast(array.type.index_type)
@@ -114,7 +116,11 @@ def concat(columns: Sequence[Any]) -> Column:
 
 def joined(arrays: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.ChunkedArray:
     """Put Arrow arrays behind each other, in one piece where their offsets reach."""
-    chunks = [chunk for array in arrays for chunk in (array.chunks if isinstance(array, pa.ChunkedArray) else [array])]
+    chunks = [
+        chunk
+        for array in arrays
+        for chunk in (array.chunks if isinstance(array, pa.ChunkedArray) else [array])
+    ]
     try:
         return pa.concat_arrays(chunks) if chunks else pa.nulls(0, arrays[0].type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # offsets beyond 2 GiB

@@ -43,7 +43,7 @@ class IntervalJoin:
     A refused or failed call leaves the operator as it was. It is for one caller at a time.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         *,
         lower: Duration,
@@ -71,17 +71,29 @@ class IntervalJoin:
         right_schema: pa.Schema | None = None,
     ) -> None:
         """Refuse what can be refused without data; schemas, where given, are checked here too."""
-        given = {name: value for name, value in locals().items() if name not in ("self", "left_schema", "right_schema")}
+        given = {
+            name: value
+            for name, value in locals().items()
+            if name not in ("self", "left_schema", "right_schema")
+        }
         spec = join_spec(**given)
         if spec.lateness is None:
-            hint = 'write lateness="0s" for inputs in order; a row below the newest of its input by more is late'
+            hint = (
+                'write lateness="0s" for inputs in order; a row below the newest of its input by more is late'
+            )
             raise refusal(None, "`lateness`", "a duration, or one for each side, in a stream", hint)
         self._engine = Inline(spec)
         self._integers = spec.lower.unit == "ticks"
         self._engine.learn(_schemas(left_schema, right_schema))
 
     def push(
-        self, side: Side | None = None, batch: Any = None, *, left: Any = None, right: Any = None, source: int = 0
+        self,
+        side: Side | None = None,
+        batch: Any = None,
+        *,
+        left: Any = None,
+        right: Any = None,
+        source: int = 0,
     ) -> pa.Table:
         """Take a batch of one side, or one of each; return the pairs that they complete.
 
@@ -94,7 +106,9 @@ class IntervalJoin:
         A batch is a pyarrow Table or RecordBatch, a pandas or a Polars frame. Until both schemas are known
         the result has no columns; afterwards it has all, also without rows.
         """
-        pushed = [(one, source, self._read(one, given)) for one, given in _given(side, batch, left, right, source)]
+        pushed = [
+            (one, source, self._read(one, given)) for one, given in _given(side, batch, left, right, source)
+        ]
         for one, place, _ in pushed:
             self._check_source(one, place)
         return self._engine.push(pushed)
@@ -125,7 +139,9 @@ class IntervalJoin:
         _check_side(side)
         if source is not None:
             if side is None:
-                raise SpecError(f"`source` needs a `side`; got source={source!r}.", 'write finish("left", source=0)')
+                raise SpecError(
+                    f"`source` needs a `side`; got source={source!r}.", 'write finish("left", source=0)'
+                )
             self._check_number(side, source)
         return self._engine.move(self._engine.progress.finished(side, source))
 
@@ -146,7 +162,9 @@ class IntervalJoin:
         """What has been counted, and what is held now."""
         engine = self._engine
         counts, windows = engine.counts, {} if engine.join is None else engine.join.operator.windows
-        waiting = {side: [one.arrived for one in engine.waiting if one.arrived.side == side] for side in SIDES}
+        waiting = {
+            side: [one.arrived for one in engine.waiting if one.arrived.side == side] for side in SIDES
+        }
         size = {side: sum(one.data.nbytes for one in waiting[side]) for side in SIDES}
         rows = {side: sum(one.times.size for one in waiting[side]) for side in SIDES}
         return Metrics(
@@ -216,10 +234,14 @@ def _check_side(side: object) -> None:
 
 def _given(side: Any, batch: Any, left: Any, right: Any, source: int) -> list[tuple[Side, Any]]:
     """Return the batches of a push; refuse a push of none, or one that says a side twice."""
-    named: list[tuple[Side, Any]] = [(one, given) for one, given in zip(SIDES, (left, right), strict=True) if given is not None]
+    named: list[tuple[Side, Any]] = [
+        (one, given) for one, given in zip(SIDES, (left, right), strict=True) if given is not None
+    ]
     if side is None and batch is None and named:
         if source != 0 and len(named) > 1:
-            raise SpecError(f"`source` needs one side; got source={source!r} and both.", "push each side by itself")
+            raise SpecError(
+                f"`source` needs one side; got source={source!r} and both.", "push each side by itself"
+            )
         return named
     if side not in SIDES or batch is None or named:
         came = f"side={shown(side)}, " + ", ".join(f"{name}" for name, _ in named)
@@ -237,6 +259,8 @@ def _check_schema(side: Side, known: pa.Schema, came: pa.Schema) -> None:
     if known.names != came.names:
         message = f"{side} must keep its columns between pushes: {', '.join(known.names)}; got {', '.join(came.names)}."
         raise InputError(message, "select the columns in the order of the first push")
-    at = next(place for place, (one, two) in enumerate(zip(known.types, came.types, strict=True)) if one != two)
+    at = next(
+        place for place, (one, two) in enumerate(zip(known.types, came.types, strict=True)) if one != two
+    )
     message = f"{side} must keep its types between pushes: {shown(known.names[at])} was {known.types[at]}; got {came.types[at]}."
     raise InputError(message, f"cast it to {known.types[at]}, or begin a new operator")

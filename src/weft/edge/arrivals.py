@@ -79,5 +79,7 @@ def lead_place(binding: Binding, side: Side) -> int | None:
     one = binding.left if side == "left" else binding.right
     kept: Sequence[int] = binding.kept[SIDES.index(side)]
     kind = one.time_field().type
-    stored = (pt.is_timestamp(kind) or pt.is_date64(kind) or pt.is_int64(kind) or pt.is_uint64(kind)) and one.time in kept
+    stored = (
+        pt.is_timestamp(kind) or pt.is_date64(kind) or pt.is_int64(kind) or pt.is_uint64(kind)
+    ) and one.time in kept
     return kept.index(one.time) if stored else None

@@ -27,7 +27,9 @@ class Interner:
         self._settled = 0  # keys in use when the others were last forgotten
         self._odd = secrets.randbits(63) - 2**62 | 1
         self._table = np.zeros(2 * slots, np.int64)  # slots of two words: see kernels/hashing.py
-        self._known = np.zeros(2 * slots // 3 + 2, np.int64)  # words: the key of each id; bytes: where each ends
+        self._known = np.zeros(
+            2 * slots // 3 + 2, np.int64
+        )  # words: the key of each id; bytes: where each ends
         self._store: Bytes = roomy(0 if words else room)
 
     @property
@@ -101,7 +103,12 @@ class Interner:
                 self._store = store
                 return
         larger = self._moved(self.keys(), self._table.size)
-        self._odd, self._table, self._known, self._store = larger._odd, larger._table, larger._known, larger._store
+        self._odd, self._table, self._known, self._store = (
+            larger._odd,
+            larger._table,
+            larger._known,
+            larger._store,
+        )
 
     def _moved(self, keys: Codes, slots: int) -> Interner:
         """Return an interner with at least `slots` slots and these keys, whose ids are 0, 1, 2, ..."""

@@ -82,7 +82,12 @@ class _Borrowed:
         self.owner = buffer
         size = np.dtype(word).itemsize
         place = (buffer.address + first * size, False)
-        self.__array_interface__ = {"data": place, "shape": (count,), "typestr": np.dtype(word).str, "version": 3}
+        self.__array_interface__ = {
+            "data": place,
+            "shape": (count,),
+            "typestr": np.dtype(word).str,
+            "version": 3,
+        }
 
 
 def words(buffer: pa.Buffer, word: Any, first: int, count: int) -> npt.NDArray[Any]:

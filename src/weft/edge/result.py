@@ -16,7 +16,7 @@ from weft.edge.binding import Binding
 from weft.edge.payload import LARGE, plain, read, words
 from weft.indexes.pairs import Pairs, halved, row_numbers
 from weft.kernels.fill import REPEAT, SPARE, gather, gather_wide, slices, splat, splat_wide
-from weft.kernels.text import measure, move
+from weft.kernels.text import measure, size_of_slices, size_of_splats, text_rows, text_slices, text_splats
 from weft.types import SIDES, Side
 
 LONGEST = 2**31 - 1  # bytes of text that 32-bit offsets reach
@@ -149,7 +149,9 @@ def _fill(values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tuple[pa.
         gather(values, row_numbers(pairs)[1], words(data, values.dtype, start, pairs.count))
 
 
-def _fill_wide(values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tuple[pa.Buffer, int, int]) -> None:
+def _fill_wide(
+    values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tuple[pa.Buffer, int, int]
+) -> None:
     data, width, start = out
     size = width // 8
     target = words(data, np.uint64, start * size, pairs.count * size)
@@ -162,22 +164,41 @@ def _fill_wide(values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tupl
 
 
 def _write_text(kind: pa.DataType, parts: Sequence[Part]) -> pa.Array:
-    chosen = [(column, row_numbers(pairs)[not of_probe]) for column, of_probe, pairs in parts]
-    ends = [np.empty(rows.size + 1, np.int64) for _, rows in chosen]
-    sizes = [measure(column.offsets, rows, end) for (column, rows), end in zip(chosen, ends, strict=True)]  # type: ignore[union-attr]
+    sizes = [_text_size(part) for part in parts]
     if kind not in LARGE and sum(sizes) > LONGEST:
         raise _TooLong
+    total = sum(pairs.count for _, _, pairs in parts)
     data = pa.allocate_buffer(sum(sizes) + SPARE)
-    starts = np.cumsum([0, *sizes])
-    for (column, rows), start, size in zip(chosen, starts, sizes, strict=False):
-        move(column.offsets, column.data, rows, words(data, np.uint8, int(start), size))  # type: ignore[union-attr]
-    offsets = np.concatenate([np.zeros(1, np.int64), *(end[1:] + start for end, start in zip(ends, starts, strict=False))])
-    if kind not in LARGE:
-        offsets = offsets.astype(np.int32)
-    total = offsets.size - 1
-    return pa.Array.from_buffers(
-        kind, total, [_write_validity(parts, total), pa.py_buffer(offsets), data.slice(0, sum(sizes))]
-    )
+    offsets = np.empty(total + 1, np.int64 if kind in LARGE else np.int32)
+    offsets[0] = first = end = 0
+    for part, size in zip(parts, sizes, strict=True):
+        count = part[2].count
+        _fill_text(part, offsets[first + 1 : first + 1 + count], end, data.address)
+        first, end = first + count, end + size
+    buffers = [_write_validity(parts, total), pa.py_buffer(offsets), data.slice(0, end)]
+    return pa.Array.from_buffers(kind, total, buffers)
+
+
+def _text_size(part: Part) -> int:
+    text, of_probe, pairs = part
+    if of_probe:
+        return size_of_splats(text.offsets, pairs.hits)  # type: ignore[union-attr]
+    if pairs.order is None:
+        return size_of_slices(text.offsets, pairs.hits)  # type: ignore[union-attr]
+    rows = row_numbers(pairs)[1]
+    return measure(text.offsets, rows, np.empty(rows.size + 1, np.int64))  # type: ignore[union-attr]
+
+
+def _fill_text(part: Part, ends: npt.NDArray[Any], end: int, address: int) -> None:
+    """Write one part of a text column: its bytes to address + end, and where each value ends."""
+    column, of_probe, pairs = part
+    text = (column.offsets, column.data)  # type: ignore[union-attr]
+    if of_probe:
+        text_splats(text, pairs.hits, ends, end, address)
+    elif pairs.order is None:
+        text_slices(text, pairs.hits, ends, end, address)
+    else:
+        text_rows(text, row_numbers(pairs)[1], ends, end, address)
 
 
 def _held(part: Part) -> pa.Array:

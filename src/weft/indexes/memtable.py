@@ -123,7 +123,18 @@ class Memtable:
             return None
         arrays = (self._ids, self._lead, self._behind, self._rest, *(tail.values for tail in self._tails))
         ids, lead, behind, rest, *tails = (array.ctypes.data for array in arrays)
-        return [self.size, self._heads.ctypes.data, self._heads.size, ids, lead, behind, rest, 0, len(tails), *tails]
+        return [
+            self.size,
+            self._heads.ctypes.data,
+            self._heads.size,
+            ids,
+            lead,
+            behind,
+            rest,
+            0,
+            len(tails),
+            *tails,
+        ]
 
     def appended(self, rows: int, newest: int) -> None:
         """Count rows that a kernel has written."""
@@ -149,7 +160,11 @@ class Memtable:
         for id_ in np.unique(self._ids[: self.size]):
             row = self._heads[id_] if id_ >= 0 else -1
             while row >= 0:
-                newest = self._lead[row] if self._behind[row] < 0 else max(self._lead[row], self._rest[self._behind[row]])
+                newest = (
+                    self._lead[row]
+                    if self._behind[row] < 0
+                    else max(self._lead[row], self._rest[self._behind[row]])
+                )
                 if self._ids[row] != id_ or self._rest[row] != newest:
                     raise AssertionError(f"chain of key {id_} is broken at row {row}")
                 seen += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +25,9 @@ class Pairs:
     probe: tuple[Column, ...]
     base: tuple[Column, ...]
     order: Rows | None = None
+    numbers: list[tuple[Rows, Rows]] = field(
+        default_factory=list, compare=False
+    )  # once a column has needed them
 
 
 def halved(pairs: Sequence[Pairs]) -> tuple[list[Pairs], list[Pairs]]:
@@ -41,15 +44,18 @@ def halved(pairs: Sequence[Pairs]) -> tuple[list[Pairs], list[Pairs]]:
     first[-1, 2] -= over
     second[0, 1] += second[0, 2] - over
     second[0, 2] = over
-    return [replace(one, hits=first.ravel(), count=half)], [replace(one, hits=second.ravel(), count=one.count - half)]
+    return [replace(one, hits=first.ravel(), count=half, numbers=[])], [
+        replace(one, hits=second.ravel(), count=one.count - half, numbers=[])
+    ]
 
 
 def row_numbers(pairs: Pairs) -> tuple[Rows, Rows]:
     """Return the probe row and the base row of every pair."""
-    rows, positions = np.empty(pairs.count, np.int64), np.empty(pairs.count, np.int64)
-    expand(pairs.hits, rows, positions)
-    if pairs.order is None:
-        return rows, positions
-    places = np.empty(pairs.count, np.int64)
-    gather(pairs.order, positions, places)
-    return rows, places
+    if not pairs.numbers:
+        rows, positions = np.empty(pairs.count, np.int64), np.empty(pairs.count, np.int64)
+        expand(pairs.hits, rows, positions)
+        if pairs.order is not None:
+            places, positions = positions, np.empty(pairs.count, np.int64)
+            gather(pairs.order, places, positions)
+        pairs.numbers.append((rows, positions))
+    return pairs.numbers[0]

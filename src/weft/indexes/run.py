@@ -77,7 +77,11 @@ def build(batch: Batch, keys: int) -> Run:
     kept = mark(batch.ids, bits)
     members_ = np.empty(rank(bits, ranks), np.int32)
     members(bits, members_)
-    offsets, order, lead = np.zeros(members_.size + 1, np.int64), np.empty(kept, np.int64), roomy(kept, np.int64)
+    offsets, order, lead = (
+        np.zeros(members_.size + 1, np.int64),
+        np.empty(kept, np.int64),
+        roomy(kept, np.int64),
+    )
     group(batch.ids, bits, ranks, offsets, order)
     if not settle(batch.lead, offsets, order, lead, MOVES * kept):
         offsets[:] = 0
@@ -131,7 +135,9 @@ def cut(run: Run, horizon: int) -> Batch:
 def above(batch: Batch, horizon: int, spare: float = 1.0) -> Batch:
     """Return the rows with a key that are not below the horizon, copied; all, where their share reaches `spare`."""
     if horizon == NEVER:
-        return Batch(batch.ids[:0], batch.lead[:0], tuple(take(c, np.empty(0, np.int64)) for c in batch.columns))
+        return Batch(
+            batch.ids[:0], batch.lead[:0], tuple(take(c, np.empty(0, np.int64)) for c in batch.columns)
+        )
     alive = living(batch.ids, batch.lead, horizon)
     if alive >= spare * len(batch):
         return batch
@@ -161,7 +167,9 @@ def check_run(run: Run) -> None:
         "every key has rows": bool((np.diff(run.offsets) > 0).all()),
         "offsets cover the rows": run.offsets[0] == 0 and run.offsets[-1] == run.lead.size,
         "leads ascend in a key": _ascends(run),
-        "bits are the keys": bool((np.flatnonzero(np.unpackbits(run.bits.view(np.uint8), bitorder="little")) == run.keys).all()),
+        "bits are the keys": bool(
+            (np.flatnonzero(np.unpackbits(run.bits.view(np.uint8), bitorder="little")) == run.keys).all()
+        ),
         "payload has the rows": all(len(column) == run.lead.size for column in run.columns),
     }
     broken = [name for name, holds in problems.items() if not holds]

@@ -16,7 +16,22 @@ import numpy.typing as npt
 from weft.columns import Cells
 from weft.indexes.memtable import Memtable
 from weft.indexes.pairs import Pairs
-from weft.indexes.run import ALL, NEVER, Batch, Ids, Run, Times, above, build, check_run, cut, probe, renamed, rows_of, settled
+from weft.indexes.run import (
+    ALL,
+    NEVER,
+    Batch,
+    Ids,
+    Run,
+    Times,
+    above,
+    build,
+    check_run,
+    cut,
+    probe,
+    renamed,
+    rows_of,
+    settled,
+)
 from weft.indexes.tails import CAPACITY
 from weft.kernels.small import RUNS
 from weft.types import Side
@@ -162,7 +177,9 @@ class Runs:
         self._young.reserve(keys)
         card = self._young.card(prototypes)
         cells = [[c for c in run.columns if isinstance(c, Cells) and c.valid is None] for run in self.runs]
-        if card is None or any(len(plain) < len(run.columns) for plain, run in zip(cells, self.runs, strict=True)):
+        if card is None or any(
+            len(plain) < len(run.columns) for plain, run in zip(cells, self.runs, strict=True)
+        ):
             return None
         card[RUNS] = len(self.runs)
         for run, plain in zip(self.runs, cells, strict=True):

@@ -113,7 +113,9 @@ class HeldTail:
         copied = take(column, np.arange(len(column)))
         pieces = self._pieces
         pieces.append(cast("Held", copied))
-        while len(pieces) > PIECES and len(pieces[-2]) <= 2 * len(pieces[-1]):  # O(log rows) copies of each row
+        while len(pieces) > PIECES and len(pieces[-2]) <= 2 * len(
+            pieces[-1]
+        ):  # O(log rows) copies of each row
             younger = pieces.pop()
             pieces[-1] = cast("Held", concat([pieces[-1], younger]))
 

@@ -46,9 +46,7 @@ def retract(ids: I32, first: int, heads: I32, behind: I32) -> None:
 
 
 @kernel
-def follow(
-    ids: I32, reach: I64, chains: tuple[I32, I64, I32, I64], hits: I64, rows: I64
-) -> tuple[int, int]:
+def follow(ids: I32, reach: I64, chains: tuple[I32, I64, I32, I64], hits: I64, rows: I64) -> tuple[int, int]:
     """Write a hit for every probe row with a match and the rows that it met; return both counts.
 
     `chains` is heads, lead, behind, rest. Beyond the room in `rows` pairs are only counted. A walk ends
@@ -66,7 +64,7 @@ def follow(
         start = pairs
         while row >= 0 and at(rest, row) >= low:
             time = at(lead, row)
-            if low <= time and time <= high:
+            if low <= time <= high:
                 if pairs < rows.size:
                     put(rows, pairs, row)
                 pairs += 1

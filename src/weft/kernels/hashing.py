@@ -35,7 +35,9 @@ def mix(value: int, odd: int) -> int:
 
 
 @kernel
-def intern_words(values: I64, ids: I32, table: I64, known: I64, state: tuple[int, int, int]) -> tuple[int, int]:
+def intern_words(
+    values: I64, ids: I32, table: I64, known: I64, state: tuple[int, int, int]
+) -> tuple[int, int]:
     """Give each value from row `first` on its id, new ones the next; rows with id -1 are left out.
 
     Return (rows done, ids in use); it stops early when the table is two thirds full. O(rows).

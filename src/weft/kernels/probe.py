@@ -107,7 +107,9 @@ def sweep(
 
 
 @kernel
-def search(ids: I32, reach: I64, directory: Directory, lead: tuple[I64, int, int], hits: I64) -> tuple[int, int]:
+def search(
+    ids: I32, reach: I64, directory: Directory, lead: tuple[I64, int, int], hits: I64
+) -> tuple[int, int]:
     """Do what `sweep` does for a few rows: from the end of each key, where new rows match. O(rows log run)."""
     bits, ranks, offsets = directory
     times, oldest, newest = lead

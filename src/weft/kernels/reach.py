@@ -31,7 +31,12 @@ def fits(times: I64, low: int, high: int, reach: I64) -> bool:
     for i in range(times.size):
         least = min(least, at(times, i))
         most = max(most, at(times, i))
-    if plus(least, low) == BOTTOM or plus(most, low) == TOP or plus(least, high) == BOTTOM or plus(most, high) == TOP:
+    if (
+        plus(least, low) == BOTTOM
+        or plus(most, low) == TOP
+        or plus(least, high) == BOTTOM
+        or plus(most, high) == TOP
+    ):
         return False
     for i in range(times.size):
         put(reach, 2 * i, at(times, i) + low)
@@ -63,7 +68,9 @@ def reach_shifted(times: I64, low: tuple[int, int, int], high: tuple[int, int, i
 
 
 @kernel
-def scaled(time: int, steps: tuple[int, int, int], rest: int, ratio: tuple[int, int], pad: int) -> tuple[int, int]:
+def scaled(
+    time: int, steps: tuple[int, int, int], rest: int, ratio: tuple[int, int], pad: int
+) -> tuple[int, int]:
     """Return (time * mul + bound + pad) // div clamped to int64, and on which side it was clamped (else 0)."""
     mul, div = ratio
     whole = time // div

@@ -17,8 +17,33 @@ from weft.kernels.words import byte, let_go, load4, load8, ones, store1, store4,
 I64 = npt.NDArray[np.int64]
 
 # The desk. Addresses, unless the name says otherwise; what a call writes stands at the end.
-(BATCH, LATE, LOW, HIGH, KEY, KEY_WIDTH, TIME, OWN, OTHER, TABLE, SLOTS, KNOWN, ODD, IDS, HITS, MOST_HITS, OUT, OUTS, KEPT, KEPTS,
- ROOM, USED, FILLED, PAIRS, NEWEST) = range(25)
+(
+    BATCH,
+    LATE,
+    LOW,
+    HIGH,
+    KEY,
+    KEY_WIDTH,
+    TIME,
+    OWN,
+    OTHER,
+    TABLE,
+    SLOTS,
+    KNOWN,
+    ODD,
+    IDS,
+    HITS,
+    MOST_HITS,
+    OUT,
+    OUTS,
+    KEPT,
+    KEPTS,
+    ROOM,
+    USED,
+    FILLED,
+    PAIRS,
+    NEWEST,
+) = range(25)
 DESK = 25
 # A card: rows, heads, how many heads, ids, lead, behind, rest, runs, columns; then a tail a column; then the runs.
 ROWS, HEADS, KEYS, ROW_IDS, LEAD, BEHIND, REST, RUNS, COLUMNS, TAILS = range(10)
@@ -191,7 +216,11 @@ def _hit(hit: int, row: int, part: int, start: int, count: int) -> None:
 @kernel
 def _slice(run: int, id_: int, low: int, high: int) -> tuple[int, int]:
     """Return where a key's rows in [low, high] begin in a run, and how many there are."""
-    if low > load8(run + 8 * RUN_NEWEST) or high < load8(run + 8 * RUN_OLDEST) or (id_ >> 6) >= load8(run + 8 * WORDS):
+    if (
+        low > load8(run + 8 * RUN_NEWEST)
+        or high < load8(run + 8 * RUN_OLDEST)
+        or (id_ >> 6) >= load8(run + 8 * WORDS)
+    ):
         return 0, 0
     bits = word(load8(run + 8 * BITS) + 8 * (id_ >> 6))
     bit = np.uint64(1) << np.uint64(id_ & 63)
@@ -232,7 +261,7 @@ def _followed(card: int, want: tuple[int, int, int], hits: int, state: tuple[int
     row = np.int64(load4(load8(card + 8 * HEADS) + 4 * id_))
     while row >= 0 and load8(rest + 8 * row) >= low:
         time = load8(lead + 8 * row)
-        if low <= time and time <= high:
+        if low <= time <= high:
             if found >= most:
                 return -1
             _hit(hits + 32 * found, probe, -1, row, 1)

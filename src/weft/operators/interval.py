@@ -59,7 +59,13 @@ class IntervalJoin:
         self.axis = axis
         self.windows: dict[Side, Runs] = {side: index(side) for side in SIDES}
 
-    def step(self, batches: Mapping[Side, Batch], keys: int, horizons: Horizons, deliver: Callable[[list[Pairs]], T]) -> T:
+    def step(
+        self,
+        batches: Mapping[Side, Batch],
+        keys: int,
+        horizons: Horizons,
+        deliver: Callable[[list[Pairs]], T],
+    ) -> T:
         """Match the batches, with what is stored and with each other; insert them; purge; return what is delivered.
 
         Right rows meet stored left rows, then left rows meet stored and new right rows: each pair once.

@@ -40,7 +40,9 @@ def late_table(arrived: Arrived, late: Flags, first: int) -> pa.Table:
     """Return the late rows whole, with their input and by how much each lies below the first time that is not late."""
     rows = np.flatnonzero(late)
     table = rows_table(arrived.data, rows)
-    apart = np.uint64(first % 2**64) - arrived.times[rows].view(np.uint64)  # exact: the difference is positive
+    apart = np.uint64(first % 2**64) - arrived.times[rows].view(
+        np.uint64
+    )  # exact: the difference is positive
     lateness = np.minimum(apart, np.uint64(MOST)).astype(np.int64)
     source = pa.array(np.full(rows.size, arrived.source, np.int32))
     return table.append_column(SOURCE, source).append_column(LATENESS, pa.array(lateness))
@@ -52,10 +54,14 @@ def refuse_late(arrived: Arrived, late: Flags, first: int, binding: SideBinding)
     key = tuple(python_value(arrived.data.column(place)[row]) for place in binding.keys)
     time = python_value(arrived.data.column(binding.time)[row])
     lateness = first - int(arrived.times[row])
-    unit = {10**9: " s", 10**6: " ms", 10**3: " us"}.get(binding.clock.tick, "" if binding.clock.kind == "integer" else " ns")
+    unit = {10**9: " s", 10**6: " ms", 10**3: " us"}.get(
+        binding.clock.tick, "" if binding.clock.kind == "integer" else " ns"
+    )
     count = int(late.sum())
     more = f" ({count} rows of the batch are late)" if count > 1 else ""
-    names = ", ".join(f"{field.name}={shown(value)}" for field, value in zip(binding.key_fields(), key, strict=True))
+    names = ", ".join(
+        f"{field.name}={shown(value)}" for field, value in zip(binding.key_fields(), key, strict=True)
+    )
     message = (
         f"{arrived.side} input {arrived.source}: a row with {names or 'no key'} and {binding.time_field().name}={time} "
         f"is late by {lateness}{unit}{more}; nothing of its push was taken."

@@ -18,19 +18,25 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ALLOWED = "a datetime, a pandas Timestamp, a numpy datetime64 or an integer in the time column's own unit"
 
 
-def watermark_of(value: object, sides: Mapping[Side, SideBinding], side: Side | None, *, integers: bool) -> int:
+def watermark_of(
+    value: object, sides: Mapping[Side, SideBinding], side: Side | None, *, integers: bool
+) -> int:
     """Return a promised watermark in nanoseconds, or in ticks where times are integers."""
     if isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64):
         return int(value) * _tick(value, sides, side, integers=integers)
     if integers:
-        raise refusal(value, "`watermark`", "an integer, as the times are", "write the largest time that is complete")
+        raise refusal(
+            value, "`watermark`", "an integer, as the times are", "write the largest time that is complete"
+        )
     if isinstance(value, datetime):
         return _from_datetime(value, sides)
     if isinstance(value, date):
         return (value - EPOCH.date()).days * 86_400 * 10**9
     if isinstance(value, np.datetime64):
         return _from_numpy(value)
-    raise refusal(value, "`watermark`", ALLOWED, "write op.advance(datetime(...)) or op.advance(numpy.datetime64(...))")
+    raise refusal(
+        value, "`watermark`", ALLOWED, "write op.advance(datetime(...)) or op.advance(numpy.datetime64(...))"
+    )
 
 
 def _tick(value: object, sides: Mapping[Side, SideBinding], side: Side | None, *, integers: bool) -> int:
@@ -52,7 +58,11 @@ def _from_datetime(value: datetime, sides: Mapping[Side, SideBinding]) -> int:
     if zoned == {value.tzinfo is None}:
         state = "have no zone" if value.tzinfo is not None else "have one"
         message = f"`watermark` must have a time zone where the times do; got {value!r} while they {state}."
-        hint = "take it off: value.replace(tzinfo=None)" if value.tzinfo else "write datetime(..., tzinfo=timezone.utc)"
+        hint = (
+            "take it off: value.replace(tzinfo=None)"
+            if value.tzinfo
+            else "write datetime(..., tzinfo=timezone.utc)"
+        )
         raise SpecError(message, hint)
     whole = (value.replace(tzinfo=UTC) if value.tzinfo is None else value) - EPOCH
     return whole // timedelta(microseconds=1) * 1000 + int(getattr(value, "nanosecond", 0))
@@ -66,7 +76,12 @@ def _from_numpy(value: np.datetime64) -> int:
         value, unit, count = value.astype("datetime64[D]"), "D", 1
     nanoseconds = int(np.timedelta64(1, unit) / np.timedelta64(1, "ns")) if unit in _COUNTED else 0
     if not nanoseconds:
-        raise refusal(value, "`watermark`", "a datetime64 in weeks to nanoseconds", 'write value.astype("datetime64[ns]")')
+        raise refusal(
+            value,
+            "`watermark`",
+            "a datetime64 in weeks to nanoseconds",
+            'write value.astype("datetime64[ns]")',
+        )
     return int(value.astype(np.int64)) * count * nanoseconds
 
 

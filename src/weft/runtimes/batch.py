@@ -23,7 +23,10 @@ def join_tables(spec: JoinSpec, left: pa.Table, right: pa.Table) -> tuple[pa.Tab
     """Return all pairs by left position, then right time; and the side and column that each result column is."""
     binding = bind(spec, bind_side(spec, "left", left.schema), bind_side(spec, "right", right.schema))
     sides = {"left": binding.left, "right": binding.right}
-    arrived = {"left": arrive("left", 0, left, binding.left), "right": arrive("right", 0, right, binding.right)}
+    arrived = {
+        "left": arrive("left", 0, left, binding.left),
+        "right": arrive("right", 0, right, binding.right),
+    }
     interner = Interner(words=as_words(binding.families))
     base = batch_of(binding, arrived["right"], arrived["right"].timed, interner.intern)
     probing = batch_of(binding, arrived["left"], arrived["left"].timed, interner.find)

@@ -115,7 +115,9 @@ def _check_spec(spec: JoinSpec, other: dict[str, Any]) -> None:
     unlike = [name for name in mine if mine[name] != other.get(name)]
     if unlike:
         parts = "; ".join(f"`{name}` was {other.get(name)}, now {mine[name]}" for name in unlike)
-        hint = "restore into an operator with the same arguments; only `late`, `lateness` and `idle` may differ"
+        hint = (
+            "restore into an operator with the same arguments; only `late`, `lateness` and `idle` may differ"
+        )
         raise StateError(f"the snapshot is of another join: {parts}.", hint)
 
 

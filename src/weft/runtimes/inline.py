@@ -48,7 +48,9 @@ class Counts:
 
     def copy(self) -> Counts:
         """Return counts that can go on by themselves."""
-        return Counts(self.rows_in.copy(), {side: late.copy() for side, late in self.late.items()}, self.pairs_out)
+        return Counts(
+            self.rows_in.copy(), {side: late.copy() for side, late in self.late.items()}, self.pairs_out
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,9 @@ class Inline:
     def _push(self, pushed: Sequence[tuple[Side, int, Data]]) -> pa.Table:
         fresh = {side: data.schema for side, _, data in pushed if side not in self.sides}
         sides, join = self._learned(fresh) if fresh else (self.sides, self.join)
-        judged = [self._judge(arrive(side, source, data, sides[side]), sides[side]) for side, source, data in pushed]
+        judged = [
+            self._judge(arrive(side, source, data, sides[side]), sides[side]) for side, source, data in pushed
+        ]
         progress = self.progress.observed(largest_times(judged, sides))
         result = NOTHING if join is None else self._step(join, judged, progress)
         self.waiting = [] if join is not None else [*self.waiting, *(copied(one, sides) for one in judged)]
@@ -158,7 +162,9 @@ class Inline:
                 join.forget_places()
             raise
 
-    def _push_small(self, join: Join, small: SmallPushes, side: Side, source: int, data: Data) -> pa.Table | None:
+    def _push_small(
+        self, join: Join, small: SmallPushes, side: Side, source: int, data: Data
+    ) -> pa.Table | None:
         """Try the short way; None, nothing changed, where the general one is needed."""
         if data.num_rows > MOST_ROWS or self._due(join):
             return None
@@ -207,7 +213,8 @@ class Inline:
         """Run the operator on batches; deliver the table of their pairs."""
         join.forget_places()
         batches = {
-            one.arrived.side: batch_of(join.binding, one.arrived, usable(one), join.interner.intern) for one in judged
+            one.arrived.side: batch_of(join.binding, one.arrived, usable(one), join.interner.intern)
+            for one in judged
         }
         keys = max(join.interner.size, 1)
         join.operator.prepare(batches, keys, horizons(join.binding, self.progress))
@@ -228,7 +235,9 @@ class Inline:
         """Believe in new progress: what it proves comes out (for inner joins nothing), what it expires goes."""
         with self._whole():
             if self.join is not None:
-                self.join.operator.purge(max(self.join.interner.size, 1), horizons(self.join.binding, progress))
+                self.join.operator.purge(
+                    max(self.join.interner.size, 1), horizons(self.join.binding, progress)
+                )
                 self.join.forget_places()
             self._move(progress)
         return NOTHING if self.join is None else self.join.binding.schema.empty_table()
@@ -247,7 +256,9 @@ class Inline:
 
     def fetch_late(self) -> dict[Side, pa.Table]:
         """Return the late rows that nobody has fetched yet, and forget them."""
-        tables = {side: pa.concat_tables(late) if late else self._no_late(side) for side, late in self.late.items()}
+        tables = {
+            side: pa.concat_tables(late) if late else self._no_late(side) for side, late in self.late.items()
+        }
         self.late = {side: [] for side in SIDES}
         return tables
 

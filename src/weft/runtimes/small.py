@@ -49,7 +49,12 @@ class SmallPushes:
         kept = self._binding.kept[SIDES.index(side)]
         sizes = [[place, width_of(one.schema.field(place).type)] for place in kept]
         out = [
-            [int(column.side == side), kept[column.place] if column.side == side else column.place, width_of(column.kind), 0]
+            [
+                int(column.side == side),
+                kept[column.place] if column.side == side else column.place,
+                width_of(column.kind),
+                0,
+            ]
             for column in self._columns
         ]
         return np.array(sizes, np.int64).reshape(-1, 2), np.array(out, np.int64).reshape(-1, lie.OUT_FIELDS)
@@ -60,11 +65,17 @@ class SmallPushes:
         desk = np.zeros(lie.DESK, np.int64)
         desk[lie.USED] = UNKNOWN
         desk[lie.BATCH] = self._struct.ctypes.data
-        desk[lie.LOW], desk[lie.HIGH] = (axis.lower, axis.upper) if side == "left" else (-axis.upper, -axis.lower)
+        desk[lie.LOW], desk[lie.HIGH] = (
+            (axis.lower, axis.upper) if side == "left" else (-axis.upper, -axis.lower)
+        )
         desk[lie.KEY] = one.keys[0] if one.keys else -1
         desk[lie.KEY_WIDTH] = key_width(one) if one.keys else 0
         desk[lie.TIME] = one.time
-        desk[lie.IDS], desk[lie.HITS], desk[lie.MOST_HITS] = self._ids.ctypes.data, self._hits.ctypes.data, MOST_HITS
+        desk[lie.IDS], desk[lie.HITS], desk[lie.MOST_HITS] = (
+            self._ids.ctypes.data,
+            self._hits.ctypes.data,
+            MOST_HITS,
+        )
         desk[lie.OUT], desk[lie.OUTS] = out.ctypes.data, len(out)
         desk[lie.KEPT], desk[lie.KEPTS] = kept.ctypes.data, len(kept)
         return desk
@@ -87,14 +98,20 @@ class SmallPushes:
         """The windows have changed: lay their cards anew before the next push."""
         self._cards = {}
 
-    def push(self, side: Side, batch: pa.RecordBatch, late: int, interner: Interner) -> tuple[pa.Table, int] | None:
+    def push(
+        self, side: Side, batch: pa.RecordBatch, late: int, interner: Interner
+    ) -> tuple[pa.Table, int] | None:
         """Return the pairs of a batch and its largest time, or None, nothing changed, for the general way."""
         desk, window = self._desks[side], self._windows[side]
         if not self._cards and not self._lay_cards(interner):
             return None
         if window.room < batch.num_rows:
             return None
-        desk[lie.LATE], desk[lie.FILLED], desk[lie.USED] = max(BOTTOM, min(TOP, late)), self._filled, interner.size
+        desk[lie.LATE], desk[lie.FILLED], desk[lie.USED] = (
+            max(BOTTOM, min(TOP, late)),
+            self._filled,
+            interner.size,
+        )
         answer = self._call(batch, desk)
         if answer == lie.NO_ROOM and desk[lie.PAIRS] <= ARENA:
             self.lay_arena(ARENA)
@@ -133,7 +150,12 @@ class SmallPushes:
         table, known, odd = interner.addresses()
         for side, desk in self._desks.items():
             desk[lie.OWN], desk[lie.OTHER] = cards[side].ctypes.data, cards[other(side)].ctypes.data
-            desk[lie.TABLE], desk[lie.SLOTS], desk[lie.KNOWN], desk[lie.ODD] = table, interner.slots, known, odd
+            desk[lie.TABLE], desk[lie.SLOTS], desk[lie.KNOWN], desk[lie.ODD] = (
+                table,
+                interner.slots,
+                known,
+                odd,
+            )
         self._cards = cards
         return True
 
@@ -153,7 +175,11 @@ def key_width(one: SideBinding) -> int:
 def fits(binding: Binding) -> bool:
     """Tell whether a join can go this way: plain cells, one key of whole numbers or none, one unit of time."""
     axis = binding.axis
-    kinds = [kind for kind in binding.schema.types if plain(kind) != kind or pt.is_boolean(kind) or not width_of(kind)]
+    kinds = [
+        kind
+        for kind in binding.schema.types
+        if plain(kind) != kind or pt.is_boolean(kind) or not width_of(kind)
+    ]
     stored = all(
         pt.is_timestamp(kind) or pt.is_int64(kind)
         for kind in (binding.left.time_field().type, binding.right.time_field().type)

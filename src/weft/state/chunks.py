@@ -27,10 +27,15 @@ def encode(batch: Batch, interner: Interner | None, payload: Sequence[pa.Field])
     """Return the rows of a batch with a key as a chunk; `payload` says what its columns are."""
     keyed = np.flatnonzero(batch.ids >= 0)
     columns: list[Column] = [Cells(batch.lead.view(np.uint64), None, 8), *batch.columns]
-    fields = [pa.field("time", pa.int64()), *(pa.field(str(at), plain(one.type)) for at, one in enumerate(payload))]
+    fields = [
+        pa.field("time", pa.int64()),
+        *(pa.field(str(at), plain(one.type)) for at, one in enumerate(payload)),
+    ]
     table = _table(fields, columns, keyed)
     if interner is not None:
-        table = table.add_column(0, "key", _key_array(chosen(interner.keys(), batch.ids[keyed].astype(np.int64))))
+        table = table.add_column(
+            0, "key", _key_array(chosen(interner.keys(), batch.ids[keyed].astype(np.int64)))
+        )
     return write_table(table)
 
 

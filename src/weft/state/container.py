@@ -1,9 +1,9 @@
 """State as one run of bytes: magic, version, checksum, a JSON header, then blobs. No pickles.
 
-    0   8   b"weft" and the format's version, four bytes, big endian
-    8  32   BLAKE2b of all that follows
-   40   8   length of the header
-   48       the header, which holds the lengths of the blobs, then the blobs
+ 0   8   b"weft" and the format's version, four bytes, big endian
+ 8  32   BLAKE2b of all that follows
+40   8   length of the header
+48       the header, which holds the lengths of the blobs, then the blobs
 """
 
 from __future__ import annotations
@@ -31,10 +31,14 @@ def pack(header: dict[str, Any], blobs: Sequence[bytes]) -> bytes:
 def unpack(data: object) -> tuple[dict[str, Any], list[bytes]]:
     """Return the header and the blobs, or refuse what is not whole, of another version, or no snapshot."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise StateError(f"a snapshot must be bytes; got {type(data).__name__}.", "write op.restore(other.snapshot())")
+        raise StateError(
+            f"a snapshot must be bytes; got {type(data).__name__}.", "write op.restore(other.snapshot())"
+        )
     data = bytes(data)
     if data[:4] != MAGIC:
-        raise StateError(f"this is no snapshot of weft: it begins with {data[:4]!r}.", "give what snapshot() returned")
+        raise StateError(
+            f"this is no snapshot of weft: it begins with {data[:4]!r}.", "give what snapshot() returned"
+        )
     version = int.from_bytes(data[4:8], "big")
     if version != FORMAT:
         message = f"the snapshot is of format {version}; this version of weft reads format {FORMAT}."
