@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, TYPE_CHECKING
 
 from weft.edge.frames import read_inputs
 from weft.runtimes.batch import join_tables
 from weft.spec import join_spec
 from weft.types import SIDES, Closed, Duration, Late
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 F = TypeVar("F")
 

@@ -7,9 +7,8 @@ Held    everything else (nested, dictionary, null, ...): an Arrow array that onl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,9 @@ import pyarrow.compute as pc
 
 from weft.kernels.fill import SPARE, gather, gather_wide
 from weft.kernels.text import measure, move
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]

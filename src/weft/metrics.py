@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
-from weft.types import Side
+
+if TYPE_CHECKING:
+    from weft.types import Side
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

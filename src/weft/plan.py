@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from weft.indexes.runs import Runs
-from weft.spec import JoinSpec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weft.spec import JoinSpec
 
 Index = Callable[[int | None], Runs]
 

@@ -10,8 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -23,6 +22,9 @@ from weft.runtimes.checkpoint import load, save
 from weft.runtimes.inline import Inline
 from weft.spec import join_spec
 from weft.types import SIDES, Closed, Duration, Late, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["IntervalJoin"]
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,41 +16,72 @@ from tests.support.rows import tick_of
 from tests.support.streams import CLOSED
 
 PAIRS_A_ROW = (0.05, 0.5, 4, 30)
+CLOCKS = (pa.int64(), pa.timestamp("us", "UTC"), pa.timestamp("s"), pa.int32())
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What both sides of a long stream have in common."""
+
+    rows: int
+    keys: int
+    clock: pa.DataType
+    stretch: int  # ticks that the rows lie in
+    plain: bool  # whole numbers and floats only, nothing null
+    text: bool  # keys are words
+    skewed: bool  # few keys have most rows
+    drifting: bool  # keys come and go with time, so that they are forgotten
+
+
+def draw_recipe(random: Random, rows: int) -> Recipe:
+    """Draw what a long stream is made of."""
+    plain = random.random() < 0.5
+    return Recipe(
+        rows=rows,
+        keys=random.choice((1, 7, 300, 20_000)),
+        clock=random.choice(CLOCKS[:3] if plain else CLOCKS),
+        stretch=random.choice((rows // 10, rows, rows * 50)),
+        plain=plain,
+        text=not plain and random.random() < 0.6,
+        skewed=random.random() < 0.4,
+        drifting=random.random() < 0.3,
+    )
 
 
 def long_case(random: Random, rows: int) -> Case:
     """Draw two streams over the same stretch of time, with a fraction of a pair to thirty pairs a row."""
-    drifting = random.random() < 0.3  # keys come and go with time, so that they are forgotten
-    keys, wanted = random.choice((1, 7, 300, 20_000)), random.choice(PAIRS_A_ROW)
-    kind = random.choice((pa.int64(), pa.timestamp("us", "UTC"), pa.timestamp("s"), pa.int32()))
-    stretch = random.choice((rows // 10, rows, rows * 50))
-    width = max(int(wanted * keys * stretch / rows), 1)
-    width = min(width, int(60 * keys * stretch / rows) + 1, stretch * 2)
+    recipe = draw_recipe(random, rows)
+    a_pair_a_row = recipe.keys * recipe.stretch / rows
+    width = min(int(random.choice(PAIRS_A_ROW) * a_pair_a_row) + 1, recipe.stretch * 2)
     lower = -random.choice((0, width // 2, width, 2 * width, -width))
-    tick = tick_of(kind)
-    text, skewed = random.random() < 0.4, random.random() < 0.4
-    sides = [_side(random, rows, (keys, skewed, text, drifting), kind, stretch) for _ in range(2)]
+    tick = tick_of(recipe.clock)
     closed: Closed = random.choice(CLOSED)
-    return Case(sides[0], sides[1], lower * tick, (lower + width) * tick, closed=closed)
-
-
-def _side(
-    random: Random, rows: int, of_keys: tuple[int, bool, bool, bool], kind: pa.DataType, stretch: int
-) -> Side:
-    keys, skewed, text, drifting = of_keys
-    nulls = random.choice((0.0, 0.01))
-    at = [random.randrange(stretch) for _ in range(rows)]
-    drawn = [int(keys * random.random() ** (3 if skewed else 1)) * 7_919 for _ in range(rows)]
-    if drifting:
-        drawn = [key + time * 50 // stretch * 10**9 for key, time in zip(drawn, at, strict=True)]
-    values = [f"key number {key}" if text and key % 2 else str(key) if text else key for key in drawn]
-    times = [None if random.random() < nulls else one * tick_of(kind) for one in at]
-    return Side(
-        {
-            "id": Column(pa.int64(), range(rows)),
-            "key": Column(pa.string() if text else pa.int64(), values),
-            "ts": Column(kind, times),
-            "word": Column(pa.string(), [f"{'w' * (at % 30)}" for at in range(rows)]),
-            "v": Column(pa.float64(), [None if at % 11 == 0 else at / 7 for at in range(rows)]),
-        }
+    return Case(
+        _side(random, recipe), _side(random, recipe), lower * tick, (lower + width) * tick, closed=closed
     )
+
+
+def _side(random: Random, recipe: Recipe) -> Side:
+    at = [random.randrange(recipe.stretch) for _ in range(recipe.rows)]
+    nulls = 0.0 if recipe.plain else random.choice((0.0, 0.01))
+    times = [None if random.random() < nulls else one * tick_of(recipe.clock) for one in at]
+    columns = {
+        "id": Column(pa.int64(), range(recipe.rows)),
+        "key": Column(pa.string() if recipe.text else pa.int64(), _keys(random, recipe, at)),
+        "ts": Column(recipe.clock, times),
+        "v": Column(pa.float64(), [None if not recipe.plain and one % 11 == 0 else one / 7 for one in at]),
+    }
+    if not recipe.plain:
+        columns["word"] = Column(pa.string(), ["w" * (one % 30) for one in at])
+    return Side(columns)
+
+
+def _keys(random: Random, recipe: Recipe, at: Sequence[int]) -> list[Any]:
+    power = 3 if recipe.skewed else 1
+    keys = [int(recipe.keys * random.random() ** power) * 7_919 for _ in at]
+    if recipe.drifting:
+        era = [one * 50 // recipe.stretch for one in at]
+        keys = [key + one * 10**9 for key, one in zip(keys, era, strict=True)]
+    if not recipe.text:
+        return keys
+    return [f"key number {key}" if key % 2 else str(key) for key in keys]

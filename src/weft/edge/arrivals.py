@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from weft.columns import Column, Rows
-from weft.edge.binding import Binding, SideBinding
 from weft.edge.encodings import described
 from weft.edge.keys import Codes, Flags, key_codes, plain_array, whole_numbers
 from weft.edge.payload import read
 from weft.errors import InputError
 from weft.types import SIDES, Side
+
+if TYPE_CHECKING:
+    from weft.edge.binding import Binding, SideBinding
+    from weft.columns import Column, Rows
+    from collections.abc import Sequence
 
 Data: TypeAlias = pa.Table | pa.RecordBatch
 

@@ -6,9 +6,8 @@ eight bytes for each number, and length and bytes for each text. A null in any c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias, cast, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from weft.columns import Bytes, Cells, Rows, Text
 from weft.edge.encodings import UNIT_NS
 from weft.edge.families import MOST_DIGITS, KeyFamily
 from weft.edge.payload import read
 from weft.kernels.hashing import write_text, write_words
+
+if TYPE_CHECKING:
+    from weft.columns import Bytes, Cells, Rows, Text
+    from collections.abc import Sequence
 
 SMALL_DECIMAL = 18  # digits that fit a word
 DAY_MS = 86_400_000

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +11,15 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from weft.columns import Column, Held, Rows, Text, compacted, joined
-from weft.edge.binding import Binding
 from weft.edge.payload import LARGE, plain, read, words
 from weft.indexes.pairs import Pairs, halved, row_numbers
 from weft.kernels.fill import REPEAT, SPARE, gather, gather_wide, slices, splat, splat_wide
 from weft.kernels.text import measure, size_of_slices, size_of_splats, text_rows, text_slices, text_splats
 from weft.types import SIDES, Side
+
+if TYPE_CHECKING:
+    from weft.edge.binding import Binding
+    from collections.abc import Sequence
 
 LONGEST = 2**31 - 1  # bytes of text that 32-bit offsets reach
 

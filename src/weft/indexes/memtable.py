@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from weft.columns import Cells, Column, Rows
 from weft.indexes.run import ALL, Batch, Ids, Times, above
 from weft.indexes.tails import CAPACITY, CellTail, tail_for
 from weft.kernels.chains import follow, link, retract, unlink
 from weft.kernels.order import living
+
+if TYPE_CHECKING:
+    from weft.columns import Cells, Column, Rows
+    from collections.abc import Sequence
 
 FEWEST = 512  # rows below which no living ones are counted
 ROW = 24  # bytes of a row's id, lead and chain

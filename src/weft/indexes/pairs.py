@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from weft.columns import Column, Rows
 from weft.kernels.fill import expand, gather
-from weft.types import Side
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weft.types import Side
+    from weft.columns import Column, Rows
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,9 @@ import numpy.typing as npt
 from weft.columns import Cells, Column, Rows, concat, roomy, size_of, take
 from weft.kernels.order import group, living, mark, members, rank, settle
 from weft.kernels.probe import search, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Ids: TypeAlias = npt.NDArray[np.int32]
 Times: TypeAlias = npt.NDArray[np.int64]

@@ -7,8 +7,7 @@ goes with its run, when half of its run has expired, or at the next merge, which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,10 @@ from weft.indexes.run import (
 )
 from weft.indexes.tails import CAPACITY
 from weft.kernels.small import RUNS
-from weft.types import Side
+
+if TYPE_CHECKING:
+    from weft.types import Side
+    from collections.abc import Iterable, Sequence
 
 LARGE = 2048  # rows from which a batch is a run of its own
 FAN = 4  # runs of one size that are merged into one

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar, TYPE_CHECKING
 
 import numpy as np
 
-from weft.edge.clocks import Axis
-from weft.indexes.pairs import Pairs
 from weft.indexes.run import ALL, NEVER, Batch, Times
-from weft.indexes.runs import Runs, State
 from weft.kernels.reach import fits, reach_scaled, reach_shifted
 from weft.types import SIDES, Side
+
+if TYPE_CHECKING:
+    from weft.edge.clocks import Axis
+    from weft.indexes.runs import Runs, State
+    from weft.indexes.pairs import Pairs
 
 T = TypeVar("T")
 Horizons: TypeAlias = Mapping[Side, int]

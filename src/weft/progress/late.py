@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from weft.edge.arrivals import Arrived
-from weft.edge.binding import SideBinding
-from weft.edge.keys import Flags
 from weft.edge.result import rows_table
 from weft.errors import LateRowError, shown
+
+if TYPE_CHECKING:
+    from weft.edge.keys import Flags
+    from weft.edge.binding import SideBinding
+    from weft.edge.arrivals import Arrived
 
 SOURCE, LATENESS = "_weft_source", "_weft_lateness"
 MOST = 2**63 - 1

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 import pyarrow as pa
 
 from weft.edge.arrivals import arrive
-from weft.edge.binding import SideBinding
-from weft.edge.interner import Interner
 from weft.errors import StateError
 from weft.progress.watermark import Input, Progress
 from weft.runtimes.inline import Inline, Join, Judged
-from weft.spec import JoinSpec
 from weft.state.chunks import decode, encode, read_table, write_table
 from weft.state.container import pack, unpack
 from weft.types import SIDES, Side
+
+if TYPE_CHECKING:
+    from weft.edge.interner import Interner
+    from weft.edge.binding import SideBinding
+    from weft.spec import JoinSpec
+    from collections.abc import Iterator
 
 # What a blob is, where it belongs, its bytes.
 Blob = tuple[dict[str, Any], bytes]

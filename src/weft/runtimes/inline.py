@@ -10,7 +10,6 @@ Nothing changes before all of it has worked: a failed push leaves the engine as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,8 +30,12 @@ from weft.progress.watermark import Allowed, Progress, start
 from weft.runtimes.rows import batch_of
 from weft.runtimes.small import MOST_ROWS, SmallPushes, fits
 from weft.spans import Span
-from weft.spec import JoinSpec
 from weft.types import SIDES, Side
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from weft.spec import JoinSpec
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 NOTHING = pa.table({})
 TIDY = 64  # small pushes between two looks at what has expired

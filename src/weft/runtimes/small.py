@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
-from weft.columns import Cells
-from weft.edge.binding import Binding, SideBinding
-from weft.edge.interner import Interner
 from weft.edge.payload import plain, read, width_of
-from weft.edge.result import OutColumn
-from weft.indexes.runs import State
 from weft.kernels import small as lie
 from weft.operators.interval import BOTTOM, TOP, IntervalJoin, other
 from weft.types import SIDES, Side
+
+if TYPE_CHECKING:
+    from weft.edge.interner import Interner
+    from weft.edge.binding import Binding, SideBinding
+    from weft.columns import Cells
+    from weft.indexes.runs import State
+    from weft.edge.result import OutColumn
+    from collections.abc import Sequence
 
 Desk: TypeAlias = npt.NDArray[np.int64]
 

@@ -6,8 +6,7 @@ time column's own unit), then the payload under its place in the input, each as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from typing import cast, TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +18,9 @@ from weft.edge.payload import plain, read
 from weft.edge.result import OutColumn, result_table
 from weft.indexes.pairs import Pairs
 from weft.indexes.run import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 

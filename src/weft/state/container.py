@@ -9,11 +9,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from weft.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FORMAT = 1
 MAGIC = b"weft"
