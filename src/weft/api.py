@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from weft.edge.frames import read_inputs
 from weft.runtimes.batch import join_tables

@@ -8,7 +8,7 @@ Held    everything else (nested, dictionary, null, ...): an Arrow array that onl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt

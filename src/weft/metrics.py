@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
-
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weft.types import Side
     from collections.abc import Mapping
+
+    from weft.types import Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from weft.indexes.runs import Runs
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from weft.spec import JoinSpec

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -85,6 +86,12 @@ def with_state(kit: Kit) -> Any:
     return op
 
 
+@cache
+def snapshot_of(kit: Kit) -> bytes:
+    blob: bytes = with_state(kit).snapshot()
+    return blob
+
+
 def waiting(kit: Kit) -> Any:
     op = new(kit)
     op.push(left=kit.rows(12))
@@ -137,7 +144,7 @@ CALLS: dict[str, tuple[Begin, Call, int]] = {
     ),
     "a large push of one side": (with_state, lambda kit, op: op.push("left", kit.rows(3, 3000)), 15),
     "a promise": (with_state, lambda kit, op: op.advance(10), 15),
-    "a restore": (with_state, lambda kit, op: op.restore(with_state(kit).snapshot()), 15),
+    "a restore": (with_state, lambda kit, op: op.restore(snapshot_of(kit)), 15),
     "a snapshot": (with_state, lambda kit, op: op.snapshot(), 15),
     "fetching late rows": (with_state, lambda kit, op: op.late(), 15),
     "the first push": (new, lambda kit, op: op.push(left=kit.rows(15)), 15),
@@ -177,6 +184,7 @@ def test_a_call_that_fails_inside_leaves_the_operator_as_it_was(
 ) -> None:
     kit = Kit(words)
     again = beginner(kit, begin)
+    snapshot_of(kit)
     expected = later(kit, begin(kit), start)
     number = 0
     while True:

@@ -12,8 +12,10 @@ import pyarrow as pa
 import pytest
 
 import weft
+from tests.support.cases import Case, side_of
 from tests.support.drawing import drawn, pairs
-from tests.support.rows import pairs_of
+from tests.support.families import PAYLOADS
+from tests.support.rows import multiset, pairs_of, rows_of
 from tests.support.stage import push_all
 
 SPEC = {"on": "key", "time": "ts", "lower": -5, "upper": 5, "lateness": 100}
@@ -157,6 +159,30 @@ def test_after_a_refused_call_the_operator_is_as_it_was(
     assert op.metrics == metrics
     assert op.snapshot() == snapshot
     assert pairs_of(op.push(left=LEFT.slice(1, 1), right=RIGHT.slice(1, 1))) == pairs("l1 r2, l2 r1")
+
+
+@pytest.mark.parametrize(("kind", "values"), PAYLOADS, ids=[str(kind) for kind, _ in PAYLOADS])
+def test_refused_pushes_leave_payloads_of_every_type_whole(
+    kind: pa.DataType, values: tuple[Any, ...]
+) -> None:
+    side = side_of(
+        {
+            "id": (pa.int64(), range(4)),
+            "key": (pa.int64(), [1] * 4),
+            "ts": (pa.int64(), [10, 11, 12, 0]),
+            "p": (kind, [(None, *values)[at % (len(values) + 1)] for at in range(4)]),
+        }
+    )
+    op = weft.stream.IntervalJoin(**SPEC | {"lateness": 5}, late="fail")
+    for at in (0, 1, 2):
+        op.push(left=side.table([at]), right=side.table([at]))
+        for _ in range(2):
+            with pytest.raises(weft.LateRowError):
+                op.push(right=side.table([3]))
+    result = op.push(left=side.table([0]), right=side.table([2]))
+    expected = Case(side, side, -5, 5).expected([0, 1, 2, 0], [0, 1, 2, 2])
+    assert multiset(rows_of(result)) <= multiset(expected)
+    assert result.num_rows == 4 + 4 - 1
 
 
 def test_a_refused_first_push_fixes_no_schema() -> None:

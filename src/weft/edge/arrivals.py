@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,10 @@ from weft.errors import InputError
 from weft.types import SIDES, Side
 
 if TYPE_CHECKING:
-    from weft.edge.binding import Binding, SideBinding
-    from weft.columns import Column, Rows
     from collections.abc import Sequence
+
+    from weft.columns import Column, Rows
+    from weft.edge.binding import Binding, SideBinding
 
 Data: TypeAlias = pa.Table | pa.RecordBatch
 

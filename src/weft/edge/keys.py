@@ -7,7 +7,7 @@ eight bytes for each number, and length and bytes for each text. A null in any c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, cast, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,9 @@ from weft.edge.payload import read
 from weft.kernels.hashing import write_text, write_words
 
 if TYPE_CHECKING:
-    from weft.columns import Bytes, Cells, Rows, Text
     from collections.abc import Sequence
+
+    from weft.columns import Bytes, Cells, Rows, Text
 
 SMALL_DECIMAL = 18  # digits that fit a word
 DAY_MS = 86_400_000

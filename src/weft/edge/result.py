@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,9 @@ from weft.kernels.text import measure, size_of_slices, size_of_splats, text_rows
 from weft.types import SIDES, Side
 
 if TYPE_CHECKING:
-    from weft.edge.binding import Binding
     from collections.abc import Sequence
+
+    from weft.edge.binding import Binding
 
 LONGEST = 2**31 - 1  # bytes of text that 32-bit offsets reach
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from weft.kernels.chains import follow, link, retract, unlink
 from weft.kernels.order import living
 
 if TYPE_CHECKING:
-    from weft.columns import Cells, Column, Rows
     from collections.abc import Sequence
+
+    from weft.columns import Cells, Column, Rows
 
 FEWEST = 512  # rows below which no living ones are counted
 ROW = 24  # bytes of a row's id, lead and chain

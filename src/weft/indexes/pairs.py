@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.kernels.fill import expand, gather
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft.types import Side
-    from weft.columns import Column, Rows
     from collections.abc import Sequence
+
+    from weft.columns import Column, Rows
+    from weft.types import Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ goes with its run, when half of its run has expired, or at the next merge, which
 
 from __future__ import annotations
 
-from typing import TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,9 @@ from weft.indexes.tails import CAPACITY
 from weft.kernels.small import RUNS
 
 if TYPE_CHECKING:
-    from weft.types import Side
     from collections.abc import Iterable, Sequence
+
+    from weft.types import Side
 
 LARGE = 2048  # rows from which a batch is a run of its own
 FAN = 4  # runs of one size that are merged into one

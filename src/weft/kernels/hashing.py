@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.jit import kernel
-from weft.kernels.words import at, byte, prefetch, put, word
+from weft.kernels.words import at, byte, int64, prefetch, put, word
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -23,7 +23,7 @@ AHEAD = 12  # rows between asking for a slot and looking at it
 @kernel
 def home(hash_: int, size: int) -> int:
     """Return the slot where the search for a hash begins: its high bits, `size` being a power of two."""
-    return np.int64((np.uint64(hash_) >> np.uint64(32)) & np.uint64(size - 1))
+    return int64((np.uint64(hash_) >> np.uint64(32)) & np.uint64(size - 1))
 
 
 @kernel
@@ -31,7 +31,7 @@ def mix(value: int, odd: int) -> int:
     """Spread a word over 64 bits; the high half is what counts."""
     spread = np.uint64(value) * np.uint64(odd)
     spread ^= spread >> np.uint64(32)
-    return np.int64(spread * np.uint64(odd))
+    return int64(spread * np.uint64(odd))
 
 
 @kernel
@@ -90,7 +90,7 @@ def hash_bytes(address: int, size: int, odd: int) -> int:
     state = mix(size, odd)
     done = 0
     while done + 8 <= size:
-        state = mix(state ^ np.int64(word(address + done)), odd)
+        state = mix(state ^ int64(word(address + done)), odd)
         done += 8
     if done < size:
         state = mix(state ^ tail(address, size, done), odd)
@@ -101,11 +101,11 @@ def hash_bytes(address: int, size: int, odd: int) -> int:
 def tail(address: int, size: int, done: int) -> int:
     """Return the last size - done (1 to 7) bytes as a word, reading nothing outside the value."""
     if size >= 8:
-        return np.int64(word(address + size - 8))
+        return int64(word(address + size - 8))
     rest = np.uint64(0)
     for k in range(size - done):
         rest |= np.uint64(byte(address + done + k)) << np.uint64(8 * k)
-    return np.int64(rest)
+    return int64(rest)
 
 
 @kernel

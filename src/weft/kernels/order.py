@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.jit import kernel
-from weft.kernels.words import at, lowest, ones, put
+from weft.kernels.words import at, int64, lowest, ones, put
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -18,7 +18,7 @@ def living(ids: I32, lead: I64, horizon: int) -> int:
     """Count the rows with an id whose lead is not below the horizon. O(n)."""
     count = 0
     for i in range(ids.size):
-        count += np.int64((at(ids, i) >= 0) & (at(lead, i) >= horizon))
+        count += int64((at(ids, i) >= 0) & (at(lead, i) >= horizon))
     return count
 
 
@@ -27,7 +27,7 @@ def mark(ids: I32, bits: U64) -> int:
     """Set the bit of every id that is not negative; return how many rows have one. O(n)."""
     kept = 0
     for i in range(ids.size):
-        id_ = np.int64(at(ids, i))
+        id_ = int64(at(ids, i))
         if id_ >= 0:
             put(bits, id_ >> 6, at(bits, id_ >> 6) | (np.uint64(1) << np.uint64(id_ & 63)))
             kept += 1
@@ -62,18 +62,18 @@ def group(ids: I32, bits: U64, ranks: I32, offsets: I64, order: I64) -> None:
     n = ids.size
     slots = np.empty(n, np.int32)
     for i in range(n):
-        id_ = np.int64(at(ids, i))
-        slot = np.int64(-1)
+        id_ = int64(at(ids, i))
+        slot = int64(-1)
         if id_ >= 0:
             below = (np.uint64(1) << np.uint64(id_ & 63)) - np.uint64(1)
-            slot = np.int64(at(ranks, id_ >> 6)) + ones(at(bits, id_ >> 6) & below)
+            slot = int64(at(ranks, id_ >> 6)) + ones(at(bits, id_ >> 6) & below)
             put(offsets, slot + 1, at(offsets, slot + 1) + 1)
         put(slots, i, np.int32(slot))
     for slot in range(offsets.size - 1):
         put(offsets, slot + 1, at(offsets, slot + 1) + at(offsets, slot))
     room = offsets.copy()
     for i in range(n):
-        slot = np.int64(at(slots, i))
+        slot = int64(at(slots, i))
         if slot >= 0:
             put(order, at(room, slot), i)
             put(room, slot, at(room, slot) + 1)
@@ -98,6 +98,6 @@ def settle(lead: I64, offsets: I64, order: I64, sorted_lead: I64, budget: int) -
             put(sorted_lead, j, value)
             put(order, j, row)
             budget -= i - j
-        if budget < 0:
-            return False
+            if budget < 0:
+                return False
     return True

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.jit import kernel
-from weft.kernels.words import at, below8, ones, put, upto8
+from weft.kernels.words import at, below8, int64, ones, prefetch, put, upto8
 
 I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
@@ -14,6 +14,7 @@ U64 = npt.NDArray[np.uint64]
 
 Directory = tuple[U64, I32, I64]  # bits, ranks, offsets: see indexes/run.py
 
+AHEAD = 16  # rows between asking for a key's place in the run and looking at it
 ROOM = 8  # a run's lead column is followed by as many values that are read and never believed
 
 
@@ -26,7 +27,7 @@ def slot_of(bits: U64, ranks: I32, id_: int) -> int:
     bit = np.uint64(1) << np.uint64(id_ & 63)
     if word & bit == 0:
         return -1
-    return np.int64(at(ranks, id_ >> 6)) + ones(word & (bit - np.uint64(1)))
+    return int64(at(ranks, id_ >> 6)) + ones(word & (bit - np.uint64(1)))
 
 
 @kernel
@@ -75,13 +76,18 @@ def sweep(
     """
     bits, ranks, offsets = directory
     times, oldest, newest = lead
+    address = times.ctypes.data
     found = pairs = 0
     for i in range(ids.size):
+        ahead = slot_of(bits, ranks, int64(at(ids, min(i + AHEAD, ids.size - 1))))
+        if ahead >= 0:
+            prefetch(address + 8 * at(cursors, 2 * ahead))
+            prefetch(address + 8 * at(cursors, 2 * ahead + 1))
         low = at(reach, 2 * i)
         high = at(reach, 2 * i + 1)
         if low > newest or high < oldest:
             continue
-        slot = slot_of(bits, ranks, np.int64(at(ids, i)))
+        slot = slot_of(bits, ranks, int64(at(ids, i)))
         if slot < 0:
             continue
         first = at(offsets, slot)
@@ -101,7 +107,7 @@ def sweep(
         put(hits, 3 * found, i)
         put(hits, 3 * found + 1, start)
         put(hits, 3 * found + 2, end - start)
-        found += np.int64(end > start)
+        found += int64(end > start)
         pairs += end - start
     return found, pairs
 
@@ -119,7 +125,7 @@ def search(
         high = at(reach, 2 * i + 1)
         if low > newest or high < oldest:
             continue
-        slot = slot_of(bits, ranks, np.int64(at(ids, i)))
+        slot = slot_of(bits, ranks, int64(at(ids, i)))
         if slot < 0:
             continue
         first = at(offsets, slot)
@@ -129,6 +135,6 @@ def search(
         put(hits, 3 * found, i)
         put(hits, 3 * found + 1, start)
         put(hits, 3 * found + 2, end - start)
-        found += np.int64(end > start)
+        found += int64(end > start)
         pairs += end - start
     return found, pairs

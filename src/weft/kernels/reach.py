@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.jit import kernel
-from weft.kernels.words import at, put
+from weft.kernels.words import at, int64, put
 
 I64 = npt.NDArray[np.int64]
 
@@ -27,7 +27,7 @@ def plus(value: int, step: int) -> int:
 @kernel
 def fits(times: I64, low: int, high: int, reach: I64) -> bool:
     """Write [time + low, time + high] where nothing leaves int64, else return False. O(n), 0.5 ns a row."""
-    least = most = np.int64(0)
+    least = most = int64(0)
     for i in range(times.size):
         least = min(least, at(times, i))
         most = max(most, at(times, i))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from weft.kernels.hashing import home, mix
 from weft.kernels.jit import kernel
-from weft.kernels.words import byte, let_go, load4, load8, ones, store1, store4, store8, word
+from weft.kernels.words import byte, int64, let_go, load4, load8, ones, store1, store4, store8, word
 
 I64 = npt.NDArray[np.int64]
 
@@ -136,14 +136,14 @@ def _key(values: int, row: int, width: int) -> int:
     if width == 8:
         return load8(values + 8 * row)
     if width == 4:
-        return np.int64(load4(values + 4 * row))
+        return int64(load4(values + 4 * row))
     size = abs(width)
     value = np.uint64(0)
     for k in range(size):
         value |= np.uint64(byte(values + size * row + k)) << np.uint64(8 * k)
     if width > 0 and size < 8 and (value >> np.uint64(8 * size - 1)) != 0:
-        return np.int64(value) - (np.int64(1) << np.int64(8 * size))
-    return np.int64(value)
+        return int64(value) - (int64(1) << int64(8 * size))
+    return int64(value)
 
 
 @kernel
@@ -187,7 +187,7 @@ def _found(desk: int, batch: int, rows: int) -> int:
     first = card + 8 * (TAILS + load8(card + 8 * COLUMNS))
     found = pairs = 0
     for i in range(rows):
-        id_, time = np.int64(load4(ids + 4 * i)), load8(times + 8 * i)
+        id_, time = int64(load4(ids + 4 * i)), load8(times + 8 * i)
         for r in range(load8(card + 8 * RUNS)):
             start, count = _slice(first + r * size, id_, time + low, time + high)
             if count > 0:
@@ -226,7 +226,7 @@ def _slice(run: int, id_: int, low: int, high: int) -> tuple[int, int]:
     bit = np.uint64(1) << np.uint64(id_ & 63)
     if bits & bit == 0:
         return 0, 0
-    slot = np.int64(load4(load8(run + 8 * RANKS) + 4 * (id_ >> 6))) + ones(bits & (bit - np.uint64(1)))
+    slot = int64(load4(load8(run + 8 * RANKS) + 4 * (id_ >> 6))) + ones(bits & (bit - np.uint64(1)))
     offsets, lead = load8(run + 8 * OFFSETS), load8(run + 8 * RUN_LEAD)
     first, last = load8(offsets + 8 * slot), load8(offsets + 8 * slot + 8)
     start = _first_from(lead, low, first, last)
@@ -258,7 +258,7 @@ def _followed(card: int, want: tuple[int, int, int], hits: int, state: tuple[int
     if id_ >= load8(card + 8 * KEYS):
         return found
     lead, rest, behind = load8(card + 8 * LEAD), load8(card + 8 * REST), load8(card + 8 * BEHIND)
-    row = np.int64(load4(load8(card + 8 * HEADS) + 4 * id_))
+    row = int64(load4(load8(card + 8 * HEADS) + 4 * id_))
     while row >= 0 and load8(rest + 8 * row) >= low:
         time = load8(lead + 8 * row)
         if low <= time <= high:
@@ -266,7 +266,7 @@ def _followed(card: int, want: tuple[int, int, int], hits: int, state: tuple[int
                 return -1
             _hit(hits + 32 * found, probe, -1, row, 1)
             found += 1
-        row = np.int64(load4(behind + 4 * row))
+        row = int64(load4(behind + 4 * row))
     return found
 
 
@@ -321,8 +321,8 @@ def _appended(desk: int, batch: int, rows: int) -> None:
         source = _values(batch, load8(kept + 16 * k), width)
         _move(load8(card + 8 * (TAILS + k)) + first * width, source, rows * width)
     for i in range(rows):
-        row, id_, time = first + i, np.int64(load4(ids + 4 * i)), load8(times + 8 * i)
-        head = np.int64(load4(heads + 4 * id_))
+        row, id_, time = first + i, int64(load4(ids + 4 * i)), load8(times + 8 * i)
+        head = int64(load4(heads + 4 * id_))
         store4(load8(card + 8 * ROW_IDS) + 4 * row, np.int32(id_))
         store8(lead + 8 * row, time)
         store4(behind + 4 * row, np.int32(head))

@@ -6,8 +6,10 @@ helpers that take arrays cost 55 ns a call in a hot loop. Intrinsics cost neithe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -15,8 +17,16 @@ from numba.np import arrayobj
 
 WIDE = ir.VectorType(ir.IntType(64), 8)
 
+# To a kernel Python's and numpy's integers are one type, to mypy they are not.
+int64: Any = np.int64
 
-@intrinsic  # type: ignore[misc]
+
+def machine(function: Callable[..., Any]) -> Any:
+    """Make an intrinsic: kernels call it without the first parameter, which only numba gives."""
+    return intrinsic(function)
+
+
+@machine
 def at(typingctx: Any, array: Any, index: Any) -> Any:
     """Return array[index], unchecked and never from the end."""
 
@@ -27,7 +37,7 @@ def at(typingctx: Any, array: Any, index: Any) -> Any:
     return array.dtype(array, types.int64), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@machine
 def put(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     """Set array[index] = value, unchecked and never from the end."""
 
@@ -43,7 +53,7 @@ def _wide(builder: Any, address: Any) -> Any:
     return builder.inttoptr(address, WIDE.as_pointer())
 
 
-@intrinsic  # type: ignore[misc]
+@machine
 def copy64(typingctx: Any, to: Any, source: Any) -> Any:
     """Copy the 64 bytes at address `source` to address `to`; neither need be aligned."""
 
@@ -54,7 +64,7 @@ def copy64(typingctx: Any, to: Any, source: Any) -> Any:
     return types.void(types.int64, types.int64), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@machine
 def splat64(typingctx: Any, to: Any, even: Any, odd: Any) -> Any:
     """Write even, odd, even, odd, ... (eight words) to address `to`."""
 
@@ -69,7 +79,7 @@ def splat64(typingctx: Any, to: Any, even: Any, odd: Any) -> Any:
 
 
 def _loader(bits: int, kind: Any) -> Any:
-    @intrinsic  # type: ignore[misc]
+    @machine
     def load(typingctx: Any, address: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             return builder.load(builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), align=1)
@@ -80,7 +90,7 @@ def _loader(bits: int, kind: Any) -> Any:
 
 
 def _storer(bits: int, kind: Any) -> Any:
-    @intrinsic  # type: ignore[misc]
+    @machine
     def store(typingctx: Any, address: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             builder.store(args[1], builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), align=1)
@@ -101,7 +111,7 @@ store4 = _storer(32, types.int32)
 store1 = _storer(8, types.uint8)
 
 
-@intrinsic  # type: ignore[misc]
+@machine
 def ones(typingctx: Any, bits: Any) -> Any:
     """Return how many bits of a word are set."""
 
@@ -111,7 +121,7 @@ def ones(typingctx: Any, bits: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@machine
 def lowest(typingctx: Any, bits: Any) -> Any:
     """Return the position of a word's lowest set bit; the word must not be 0."""
 
@@ -121,7 +131,7 @@ def lowest(typingctx: Any, bits: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@machine
 def prefetch(typingctx: Any, address: Any) -> Any:
     """Ask for the cache line at an address, which need not be one that may be read."""
 
@@ -135,7 +145,7 @@ def prefetch(typingctx: Any, address: Any) -> Any:
     return types.void(types.int64), codegen
 
 
-@intrinsic  # type: ignore[misc]
+@machine
 def let_go(typingctx: Any, release: Any, array: Any) -> Any:
     """Call the release function of an exported Arrow array: void (*release)(array*)."""
 
@@ -149,7 +159,7 @@ def let_go(typingctx: Any, release: Any, array: Any) -> Any:
 
 
 def _prefix(predicate: str) -> Any:
-    @intrinsic  # type: ignore[misc]
+    @machine
     def prefix(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             data = arrayobj.make_array(signature.args[0])(context, builder, args[0]).data
@@ -166,7 +176,7 @@ def _prefix(predicate: str) -> Any:
     return prefix
 
 
-# How many of the eight values from array[index] on are below (not above) `value`, up to the first that is not:
-# one compare instead of a loop whose end the processor cannot guess (22 ns a probe row before, 8 after).
+# How many of the eight values from array[index] on are below (not above) `value`, up to the first that is
+# not: one compare instead of a loop whose end the processor cannot guess (22 ns a probe row before, 8 after).
 below8 = _prefix("<")
 upto8 = _prefix("<=")

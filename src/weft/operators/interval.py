@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias, TypeVar, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from weft.types import SIDES, Side
 
 if TYPE_CHECKING:
     from weft.edge.clocks import Axis
-    from weft.indexes.runs import Runs, State
     from weft.indexes.pairs import Pairs
+    from weft.indexes.runs import Runs, State
 
 T = TypeVar("T")
 Horizons: TypeAlias = Mapping[Side, int]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,9 @@ from weft.edge.result import rows_table
 from weft.errors import LateRowError, shown
 
 if TYPE_CHECKING:
-    from weft.edge.keys import Flags
-    from weft.edge.binding import SideBinding
     from weft.edge.arrivals import Arrived
+    from weft.edge.binding import SideBinding
+    from weft.edge.keys import Flags
 
 SOURCE, LATENESS = "_weft_source", "_weft_lateness"
 MOST = 2**63 - 1

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from numbers import Integral
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft.errors import SpecError, refusal
 
 if TYPE_CHECKING:
-    from weft.types import Side
-    from weft.edge.binding import SideBinding
     from collections.abc import Mapping
+
+    from weft.edge.binding import SideBinding
+    from weft.types import Side
 
 UNITS = {86_400 * 10**9: "D", 10**9: "s", 10**6: "ms", 10**3: "us", 1: "ns"}
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 from weft.edge.arrivals import arrive, lead_place
 from weft.edge.binding import bind, bind_side
@@ -12,12 +13,12 @@ from weft.indexes.pairs import Pairs
 from weft.indexes.run import build, probe, settled
 from weft.operators.interval import reach
 from weft.runtimes.rows import batch_of
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft.types import Side
-    from weft.spec import JoinSpec
     import pyarrow as pa
+
+    from weft.spec import JoinSpec
+    from weft.types import Side
 
 DENSE = 0.7  # pairs a right row from which its payload is sorted: see indexes/runs.py
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -17,10 +17,11 @@ from weft.state.container import pack, unpack
 from weft.types import SIDES, Side
 
 if TYPE_CHECKING:
-    from weft.edge.interner import Interner
-    from weft.edge.binding import SideBinding
-    from weft.spec import JoinSpec
     from collections.abc import Iterator
+
+    from weft.edge.binding import SideBinding
+    from weft.edge.interner import Interner
+    from weft.spec import JoinSpec
 
 # What a blob is, where it belongs, its bytes.
 Blob = tuple[dict[str, Any], bytes]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,11 +32,11 @@ from weft.runtimes.rows import batch_of
 from weft.runtimes.small import MOST_ROWS, SmallPushes, fits
 from weft.spans import Span
 from weft.types import SIDES, Side
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft.spec import JoinSpec
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from weft.spec import JoinSpec
 
 NOTHING = pa.table({})
 TIDY = 64  # small pushes between two looks at what has expired

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from weft.edge.arrivals import Arrived, codes_of, payload_of
 from weft.edge.keys import Codes, Flags, both
 from weft.indexes.run import Batch
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from weft.edge.interner import Ids
-    from weft.edge.binding import Binding
     from collections.abc import Callable
+
+    from weft.edge.binding import Binding
+    from weft.edge.interner import Ids
 
 
 def batch_of(binding: Binding, arrived: Arrived, usable: Flags | None, name: Callable[[Codes], Ids]) -> Batch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,13 @@ from weft.operators.interval import BOTTOM, TOP, IntervalJoin, other
 from weft.types import SIDES, Side
 
 if TYPE_CHECKING:
-    from weft.edge.interner import Interner
-    from weft.edge.binding import Binding, SideBinding
-    from weft.columns import Cells
-    from weft.indexes.runs import State
-    from weft.edge.result import OutColumn
     from collections.abc import Sequence
+
+    from weft.columns import Cells
+    from weft.edge.binding import Binding, SideBinding
+    from weft.edge.interner import Interner
+    from weft.edge.result import OutColumn
+    from weft.indexes.runs import State
 
 Desk: TypeAlias = npt.NDArray[np.int64]
 

@@ -6,7 +6,7 @@ time column's own unit), then the payload under its place in the input, each as 
 
 from __future__ import annotations
 
-from typing import cast, TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import StateError
 
