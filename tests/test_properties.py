@@ -39,6 +39,11 @@ def test_every_order_within_the_lateness_and_every_cut_gives_the_same(case: Case
     properties.order_and_cuts_do_not_matter(case, random)
 
 
+@given(random=chance)
+def test_rows_meet_the_last_partner_the_watermark_allows(random: Random) -> None:
+    properties.partners_at_the_edge_of_reach_are_met(random)
+
+
 @given(case=cases(), random=chance)
 def test_swapped_sides_with_mirrored_bounds_give_the_same(
     runtime: Runtime, case: Case, random: Random

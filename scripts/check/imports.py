@@ -12,9 +12,10 @@ from scripts.check.files import PACKAGE, place, python_files, tree
 
 BASE = {"errors", "types"}
 SPEC = BASE | {"metrics", "spans", "spec"}
-ROOMS = {"edge", "progress", "state"}
 COLUMNS = SPEC | {"kernels", "columns"}
-OPERATORS = COLUMNS | ROOMS | {"indexes", "operators"}
+INDEXES = COLUMNS | {"indexes"}
+EDGE = INDEXES | {"edge"}
+OPERATORS = EDGE | {"progress", "state", "operators"}
 RUNTIMES = OPERATORS | {"plan", "runtimes", "stream", "api"}
 
 # What a room may import; itself always. A new room needs a line here.
@@ -26,10 +27,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spec": BASE | {"spans"},
     "kernels": BASE,
     "columns": SPEC | {"kernels"},
-    "edge": COLUMNS,
-    "progress": COLUMNS,
-    "state": COLUMNS,
     "indexes": COLUMNS,
+    "edge": INDEXES,
+    # Late rows and snapshots are rows of Arrow: these rooms look into edge, which knows neither.
+    "progress": EDGE,
+    "state": EDGE,
     "operators": OPERATORS,
     "plan": OPERATORS,
     "runtimes": RUNTIMES,

@@ -1,4 +1,4 @@
-"""weft joins live streams: interval joins for pyarrow, pandas and Polars, as one call or pushed batch by batch.
+"""weft joins live streams: interval joins for pyarrow, pandas and Polars, in one call or batch by batch.
 
 weft.interval_join        whole tables in, the same kind out
 weft.stream.IntervalJoin  batches in, the pairs that they complete out

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, TypeVar
 from weft.edge.frames import read_inputs
 from weft.runtimes.batch import join_tables
 from weft.spec import join_spec
-from weft.types import SIDES, Closed, Duration, Late
+from weft.types import SIDES, Frame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-F = TypeVar("F")
+    from weft.types import Algorithm, Closed, Duration, Engine, How, Late, Pattern, Pick
+
+F = TypeVar("F", bound=Frame)
 
 
 def interval_join(
@@ -26,8 +28,8 @@ def interval_join(
     lower: Duration,
     upper: Duration,
     closed: Closed = "both",
-    how: str = "inner",
-    pick: str | int = "all",
+    how: How = "inner",
+    pick: Pick | int = "all",
     where: str | None = None,
     columns: Sequence[str] | None = None,
     suffixes: tuple[str, str] = ("", "_right"),
@@ -35,10 +37,10 @@ def interval_join(
     late: Late = "drop",
     idle: Duration | tuple[Duration | None, Duration | None] | None = None,
     order_by: str | Sequence[str] | None = None,
-    pattern: str = "auto",
+    pattern: Pattern = "auto",
     replicas: int | None = None,
-    algorithm: str = "auto",
-    engine: str = "auto",
+    algorithm: Algorithm = "auto",
+    engine: Engine = "auto",
 ) -> F:
     """Return all pairs of rows with equal keys and lower <= right.time - left.time <= upper.
 
@@ -48,14 +50,15 @@ def interval_join(
     >>> weft.interval_join(views, clicks, on="user", time="ts", lower=0, upper=30).to_pylist()
     [{'user': 1, 'ts': 10, 'ts_right': 15}, {'user': 2, 'ts': 20, 'ts_right': 20}]
 
-    Both are pyarrow tables, pandas or Polars frames, or lists of them; the same kind comes out, in the order of
-    the left rows and then of the right times. Bounds are durations ("30s"), or integers for integer times. Rows
-    with a null in a key or in the time match nothing. In a batch nothing is late: `lateness`, `late` and `idle`
-    are checked and have no effect.
+    Both are pyarrow tables, pandas or Polars frames, or lists of them; the same kind comes out, in the order
+    of the left rows and then of the right times. Bounds are durations ("30s"), or integers for integer times.
+    Rows with a null in a key or in the time match nothing. In a batch nothing is late: `lateness`, `late` and
+    `idle` are checked and have no effect.
     """
     arguments = {name: value for name, value in locals().items() if name not in ("left", "right")}
     spec = join_spec(**arguments)
     read = {side: (*spec.keys_of(side), spec.time_of(side)) for side in SIDES}
     inputs = read_inputs(left, right, read=read)
     table, origins = join_tables(spec, inputs.left, inputs.right)
-    return inputs.restore(table, origins)  # type: ignore[no-any-return]
+    joined: F = inputs.restore(table, origins)
+    return joined

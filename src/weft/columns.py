@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Rows: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
+WORD = 8  # bytes of a word
+
 
 @dataclass(frozen=True, slots=True)
 class Cells:
@@ -77,9 +79,9 @@ def take(column: Column, rows: Rows) -> Column:
         data = roomy(measure(column.offsets, rows, offsets))
         move(column.offsets, column.data, rows, data)
         return Text(offsets, data, valid)
-    if column.width <= 8:
+    if column.width <= WORD:
         return Cells(_taken(column.values, rows), valid, column.width)
-    size = column.width // 8
+    size = column.width // WORD
     values = roomy(rows.size * size, np.uint64)
     gather_wide(column.values, size, rows, values)
     return Cells(values, valid, column.width)
@@ -104,9 +106,9 @@ def compacted(array: pa.Array | pa.ChunkedArray, spare: int = 64) -> pa.Array | 
 
 def concat(columns: Sequence[Any]) -> Column:
     """Put columns of one kind behind each other."""
-    first = columns[0]
+    first: Column = columns[0]
     if len(columns) == 1:
-        return first  # type: ignore[no-any-return]
+        return first
     if isinstance(first, Held):
         return Held(joined([column.array for column in columns]))
     if isinstance(first, Text):

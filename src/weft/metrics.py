@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy as np
 
     from weft.types import Side
 
@@ -22,7 +24,7 @@ class Metrics:
     rows_in: Mapping[Side, int]
     pairs_out: int
     late: Mapping[Side, tuple[int, ...]]
-    watermark: Any
+    watermark: np.datetime64 | int | None
     rows: Mapping[Side, int]
     runs: Mapping[Side, int]
     bytes: Mapping[str, int]

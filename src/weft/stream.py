@@ -21,10 +21,15 @@ from weft.progress.promise import shown_watermark, watermark_of
 from weft.runtimes.checkpoint import load, save
 from weft.runtimes.inline import Inline
 from weft.spec import join_spec
-from weft.types import SIDES, Closed, Duration, Late, Side
+from weft.types import SIDES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
+
+    import numpy as np
+
+    from weft.types import Algorithm, Closed, Duration, Engine, Frame, How, Late, Pattern, Pick, Side
 
 __all__ = ["IntervalJoin"]
 
@@ -55,8 +60,8 @@ class IntervalJoin:
         left_time: str | None = None,
         right_time: str | None = None,
         closed: Closed = "both",
-        how: str = "inner",
-        pick: str | int = "all",
+        how: How = "inner",
+        pick: Pick | int = "all",
         where: str | None = None,
         columns: Sequence[str] | None = None,
         suffixes: tuple[str, str] = ("", "_right"),
@@ -65,10 +70,10 @@ class IntervalJoin:
         idle: Duration | tuple[Duration | None, Duration | None] | None = None,
         sources: tuple[int, int] = (1, 1),
         order_by: str | Sequence[str] | None = None,
-        pattern: str = "auto",
+        pattern: Pattern = "auto",
         replicas: int | None = None,
-        algorithm: str = "auto",
-        engine: str = "auto",
+        algorithm: Algorithm = "auto",
+        engine: Engine = "auto",
         left_schema: pa.Schema | None = None,
         right_schema: pa.Schema | None = None,
     ) -> None:
@@ -91,10 +96,10 @@ class IntervalJoin:
     def push(
         self,
         side: Side | None = None,
-        batch: Any = None,
+        batch: Frame | None = None,
         *,
-        left: Any = None,
-        right: Any = None,
+        left: Frame | None = None,
+        right: Frame | None = None,
         source: int = 0,
     ) -> pa.Table:
         """Take a batch of one side, or one of each; return the pairs that they complete.
@@ -115,8 +120,10 @@ class IntervalJoin:
             self._check_source(one, place)
         return self._engine.push(pushed)
 
-    def advance(self, watermark: Any, side: Side | None = None) -> pa.Table:
-        """Promise that no row below the watermark will come, from a side or from both; return what that proves.
+    def advance(
+        self, watermark: date | np.datetime64 | np.integer[Any] | int, side: Side | None = None
+    ) -> pa.Table:
+        """Promise that no row below the watermark will come, of a side or of both; return what that proves.
 
         >>> import weft
         >>> from datetime import datetime
@@ -124,7 +131,8 @@ class IntervalJoin:
         >>> op.advance(datetime(2026, 1, 1)).num_rows
         0
 
-        The value is of the time column's own type: a datetime, a Timestamp, a datetime64, or an integer in its unit.
+        The value is of the time column's own type: a date, a datetime, a pandas Timestamp, a numpy
+        datetime64, or an integer in its unit.
         """
         _check_side(side)
         value = watermark_of(watermark, self._engine.sides, side, integers=self._integers)
@@ -141,9 +149,8 @@ class IntervalJoin:
         _check_side(side)
         if source is not None:
             if side is None:
-                raise SpecError(
-                    f"`source` needs a `side`; got source={source!r}.", 'write finish("left", source=0)'
-                )
+                message = f"`source` needs a `side`; got source={source!r}."
+                raise SpecError(message, 'write finish("left", source=0)')
             self._check_number(side, source)
         return self._engine.move(self._engine.progress.finished(side, source))
 
@@ -194,7 +201,7 @@ class IntervalJoin:
         """
         return save(self._engine)
 
-    def restore(self, snapshot: bytes) -> None:
+    def restore(self, snapshot: bytes | bytearray | memoryview) -> None:
         """Go on from a snapshot; `late`, `lateness` and `idle` may differ, all else must be equal."""
         self._engine = load(self._engine, snapshot)
 
@@ -208,12 +215,10 @@ class IntervalJoin:
     def _check_source(self, side: Side, source: int) -> None:
         self._check_number(side, source)
         if self._engine.progress.inputs[side][source].finished:
-            raise FinishedError(
-                f"{side} input {source} has finished and takes no more rows.",
-                "push before finish(), or begin a new operator",
-            )
+            message = f"{side} input {source} has finished and takes no more rows."
+            raise FinishedError(message, "push before finish(), or begin a new operator")
 
-    def _check_number(self, side: Side, source: int) -> None:
+    def _check_number(self, side: Side, source: object) -> None:
         count = len(self._engine.progress.inputs[side])
         if not isinstance(source, int) or isinstance(source, bool) or not 0 <= source < count:
             allowed = f"from 0 to {count - 1}, as {side} has {count} input{'s' * (count > 1)}"
@@ -241,16 +246,14 @@ def _given(side: Any, batch: Any, left: Any, right: Any, source: int) -> list[tu
     ]
     if side is None and batch is None and named:
         if source != 0 and len(named) > 1:
-            raise SpecError(
-                f"`source` needs one side; got source={source!r} and both.", "push each side by itself"
-            )
+            message = f"`source` needs one side; got source={source!r} and both."
+            raise SpecError(message, "push each side by itself")
         return named
     if side not in SIDES or batch is None or named:
-        came = f"side={shown(side)}, " + ", ".join(f"{name}" for name, _ in named)
-        raise SpecError(
-            f'`push` must get a side ("left" or "right") and its batch, or left= and right=; got {came.rstrip(", ")}.',
-            'write push("left", batch) or push(left=batch, right=batch)',
-        )
+        came = ", ".join([f"side={shown(side)}", *(name for name, _ in named)])
+        allowed = 'a side ("left" or "right") and its batch, or left= and right='
+        message = f"`push` must get {allowed}; got {came}."
+        raise SpecError(message, 'write push("left", batch) or push(left=batch, right=batch)')
     return [(side, batch)]
 
 
@@ -259,10 +262,10 @@ def _check_schema(side: Side, known: pa.Schema, came: pa.Schema) -> None:
     if known.names == came.names and known.types == came.types:
         return
     if known.names != came.names:
-        message = f"{side} must keep its columns between pushes: {', '.join(known.names)}; got {', '.join(came.names)}."
+        wanted, got = (", ".join(schema.names) for schema in (known, came))
+        message = f"{side} must keep its columns between pushes: {wanted}; got {got}."
         raise InputError(message, "select the columns in the order of the first push")
-    at = next(
-        place for place, (one, two) in enumerate(zip(known.types, came.types, strict=True)) if one != two
-    )
-    message = f"{side} must keep its types between pushes: {shown(known.names[at])} was {known.types[at]}; got {came.types[at]}."
-    raise InputError(message, f"cast it to {known.types[at]}, or begin a new operator")
+    types = zip(known.names, known.types, came.types, strict=True)
+    name, was, is_ = next((name, was, is_) for name, was, is_ in types if was != is_)
+    message = f"{side} must keep its types between pushes: {shown(name)} was {was}; got {is_}."
+    raise InputError(message, f"cast it to {was}, or begin a new operator")

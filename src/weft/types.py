@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias, get_args
 
 Side: TypeAlias = Literal["left", "right"]
 Closed: TypeAlias = Literal["both", "left", "right", "none"]
@@ -18,6 +18,15 @@ Duration: TypeAlias = str | timedelta | int
 """A duration as users write it; integers are for integer time columns and count in their unit."""
 
 SIDES: tuple[Side, Side] = ("left", "right")
+
+
+class Frame(Protocol):
+    """A frame as annotations know it, of whichever library: pyarrow, pandas, Polars. A list has no shape."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns it has."""
+
 
 ALLOWED: dict[str, tuple[str, ...]] = {
     "closed": get_args(Closed),

@@ -12,7 +12,7 @@ from tests.support.cases import Case
 from tests.support.rows import values_of
 from tests.support.watermark import Side
 
-Order = Literal["any", "near"]
+Order = Literal["any", "near", "sorted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,10 @@ def _arrivals(random: Random, case: Case, order: Order) -> list[tuple[Side, int]
         random.shuffle(rows)
         return rows
     known = [time for side in times for time in times[side] if time is not None]
-    jitter = (max(known, default=0) - min(known, default=0)) // random.choice((2, 10, 50))
+    jitter = 0
+    if order == "near":
+        jitter = (max(known, default=0) - min(known, default=0)) // random.choice((2, 10, 50))
+    random.shuffle(rows)
     last = [0]
 
     def place(row: tuple[Side, int]) -> int:

@@ -102,6 +102,7 @@ class Player:
         """Play events in order."""
         for event in events:
             self._one(event)
+            check(self.op)
             self.watermarks.append(exact_watermark(self.case, self.op.metrics.watermark))
 
     def _one(self, event: Event) -> None:
@@ -151,6 +152,13 @@ class Player:
 def player(case: Case, settings: Settings, random: Random, **more: Any) -> Player:
     """Put a new stream for a case on the stage."""
     return Player(case, settings, random, stream_of(case, settings, **more))
+
+
+def check(op: Any) -> None:
+    """Let every index of a stream check itself."""
+    join = op._engine.join
+    if join is not None:
+        join.operator.check()
 
 
 def fine_tick(case: Case) -> int:

@@ -27,6 +27,7 @@ from tests.support.feeds import (
 from tests.support.players import SIDES, Foreseen, Player, Settings, fine_tick, foresee, player
 from tests.support.rows import multiset, pairs_of, rows_of
 from tests.support.runtimes import AsStream, AsTable, Runtime
+from tests.support.streams import draw_edge_case
 
 Property = Callable[[Case, Random], None]
 INT64 = (-(2**63), 2**63 - 1)
@@ -45,6 +46,15 @@ def order_and_cuts_do_not_matter(case: Case, random: Random) -> None:
         stage = player(case, Settings(lateness_needed(case, feed), sources=(2, 1), late="fail"), random)
         stage.play([*feed, Push((), ())])
         assert multiset(rows_of(stage.result())) == expected
+
+
+def partners_at_the_edge_of_reach_are_met(random: Random) -> None:
+    """In sorted streams without lateness, rows still meet a partner that comes at the watermark itself."""
+    case = draw_edge_case(random, 12)
+    feed = draw_feed(random, case, (1, 1), "sorted", (1, 1, 2, 7))
+    stage = player(case, Settings((0, 0), late="fail"), random)
+    stage.play([*feed, Push((), ())])
+    assert multiset(rows_of(stage.result())) == multiset(case.expected())
 
 
 def sides_can_be_swapped(runtime: Runtime, case: Case, random: Random) -> None:
@@ -159,6 +169,7 @@ PROPERTIES: dict[str, Property] = {
     "tables equal the oracle": _on_tables,
     "streams equal the oracle": _on_streams,
     "order and cuts do not matter": order_and_cuts_do_not_matter,
+    "partners at the edge of reach are met": lambda _, random: partners_at_the_edge_of_reach_are_met(random),
     "the model says which rows are late": the_model_says_which_rows_are_late,
     "fail refuses whole pushes": fail_refuses_whole_pushes,
     "the watermark is the model's": the_watermark_is_the_models,

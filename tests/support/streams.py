@@ -79,6 +79,27 @@ def draw_case(random: Random, rows: int) -> Case:
     return _with_columns(random, case)
 
 
+def draw_edge_case(random: Random, rows: int) -> Case:
+    """Draw a case whose rows lie whole widths apart: most partners are exactly at a bound or beyond."""
+    kind = random.choice((pa.int64(), pa.timestamp("us"), pa.date32(), pa.int32()))
+    width, tick = random.choice((1, 3, 1000)), tick_of(kind)
+    key = random.choice((pa.int64(), pa.string()))
+    sides = [
+        Side(
+            {
+                "id": Column(pa.int64(), range(rows)),
+                "key": Column(
+                    key, [random.choice((1, 2)) if key == pa.int64() else "k" for _ in range(rows)]
+                ),
+                "ts": Column(kind, [random.randrange(rows // 2 + 1) * width * tick for _ in range(rows)]),
+            }
+        )
+        for _ in range(2)
+    ]
+    lower, upper = random.choice(((0, 1), (-1, 0), (0, 0), (1, 1), (-1, 1), (1, 2), (-2, -1), (-1, 2)))
+    return Case(sides[0], sides[1], lower * width * tick, upper * width * tick, closed=random.choice(CLOSED))
+
+
 def draw_clock(random: Random, *, plain: bool = False) -> Clock:
     """Draw the types of both time columns and an origin at which both can hold a few dozen ticks."""
     kind = random.choice(("integer", "naive", "zoned", "date"))

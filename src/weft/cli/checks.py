@@ -39,7 +39,7 @@ Check = Callable[[], Finding]
 
 def numbers(version: str) -> tuple[int, ...]:
     """Return the leading numbers of a version: 2.0.0rc1 gives 2, 0, 0."""
-    return tuple(int(part) for part in re.findall(r"\d+", re.match(r"[\d.]*", version)[0]))  # type: ignore[index]
+    return tuple(int(part) for part in re.findall(r"\d+", re.split(r"[^\d.]", version)[0]))
 
 
 def within(version: str, bounds: str) -> bool:
@@ -65,9 +65,9 @@ def within(version: str, bounds: str) -> bool:
 def bounds_of(library: str) -> str:
     """Return the versions of a library that weft was tested with, as its package says."""
     for line in importlib.metadata.requires("weft") or []:
-        name, rest = re.match(r"([\w.-]+)\s*([^;]*)", line).groups()  # type: ignore[union-attr]
-        if name.lower() == library:
-            return str(rest).strip()
+        found = re.match(r"([\w.-]+)\s*([^;]*)", line)
+        if found and found[1].lower() == library:
+            return found[2].strip()
     return ""
 
 

@@ -59,7 +59,8 @@ def _unsigned_checked(array: pa.Array, side: Side, binding: SideBinding) -> pa.A
         beyond = np.flatnonzero((values < 0) if timed is None else (values < 0) & timed)
         if beyond.size:
             row = int(beyond[0])
-            message = f"times must fit int64; got {array[row].as_py()} in row {row} of {described(side, binding.time_field())}."
+            place = f"row {row} of {described(side, binding.time_field())}"
+            message = f"times must fit int64; got {array[row].as_py()} in {place}."
             raise InputError(message, "count in a coarser unit, or from a later origin")
     return array
 
@@ -78,7 +79,7 @@ def payload_of(binding: Binding, arrived: Arrived) -> tuple[Column, ...]:
 
 
 def lead_place(binding: Binding, side: Side) -> int | None:
-    """Return where in a side's payload the words of the time column stand as they are, None if they do not."""
+    """Return where in a side's payload the words of the time column stand as they are, None if nowhere."""
     one = binding.left if side == "left" else binding.right
     kept: Sequence[int] = binding.kept[SIDES.index(side)]
     kind = one.time_field().type

@@ -19,7 +19,7 @@ WORTH = 4096  # keys below which forgetting is not worth a pass
 
 
 class Interner:
-    """A table from key codes to 0, 1, 2, ... in order of arrival; O(1) a row, the memory that of the keys in use."""
+    """A table from key codes to 0, 1, 2, ... in order of arrival: O(1) a row, memory for the keys in use."""
 
     def __init__(self, *, words: bool, slots: int = SLOTS, room: int = 16 * SLOTS) -> None:
         self.words = words
@@ -27,9 +27,8 @@ class Interner:
         self._settled = 0  # keys in use when the others were last forgotten
         self._odd = secrets.randbits(63) - 2**62 | 1
         self._table = np.zeros(2 * slots, np.int64)  # slots of two words: see kernels/hashing.py
-        self._known = np.zeros(
-            2 * slots // 3 + 2, np.int64
-        )  # words: the key of each id; bytes: where each ends
+        # Words: the key of each id; bytes: where each ends.
+        self._known = np.zeros(2 * slots // 3 + 2, np.int64)
         self._store: Bytes = roomy(0 if words else room)
 
     @property
@@ -85,7 +84,7 @@ class Interner:
         return Codes(ends, self._store[: ends[-1]], None)
 
     def without(self, used: npt.NDArray[np.bool_]) -> tuple[Interner, Ids]:
-        """Return an interner of the keys in use, and the new name of each old id: -1 if forgotten, order kept."""
+        """Return an interner of the keys in use, and each old id's new name: -1 if forgotten, order kept."""
         rows = np.flatnonzero(used)
         names = np.full(used.size, -1, np.int32)
         names[rows] = np.arange(rows.size, dtype=np.int32)

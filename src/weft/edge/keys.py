@@ -1,7 +1,7 @@
-"""Key columns to comparable codes: equal keys have equal codes, whatever their encoding, width, scale or unit.
+"""Key columns to comparable codes: equal keys have equal codes, in any encoding, width, scale or unit.
 
 One column of whole numbers is a word a row; everything else is bytes: text as it is, several columns as
-eight bytes for each number, and length and bytes for each text. A null in any column leaves the row without a key.
+eight bytes for each number, and length and bytes for each text. A null in any column leaves a row no key.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from weft.columns import WORD
 from weft.edge.encodings import UNIT_NS
 from weft.edge.families import MOST_DIGITS, KeyFamily
 from weft.edge.payload import read
@@ -100,9 +101,9 @@ def whole_numbers(array: pa.Array) -> tuple[Rows, Flags | None]:
     """Return the stored integers of a plain array as int64 (uint64 by its bits), and which rows have one."""
     cells = cast("Cells", read(array))
     signed = pt.is_signed_integer(array.type) or pt.is_temporal(array.type) or pt.is_decimal(array.type)
-    kind = f"{'i' if signed or cells.width == 8 else 'u'}{cells.width}"
+    kind = f"{'i' if signed or cells.width == WORD else 'u'}{cells.width}"
     values = cells.values.view(kind)
-    return values if cells.width == 8 else values.astype(np.int64), _flags(cells.valid)
+    return values if cells.width == WORD else values.astype(np.int64), _flags(cells.valid)
 
 
 def _flags(valid: Bytes | None) -> Flags | None:

@@ -74,7 +74,7 @@ def stored(array: pa.Array) -> pa.Array:
 
 
 class _Borrowed:
-    """What numpy needs to see a buffer as a plain array: kernels compile once, not again for read-only arrays."""
+    """What numpy needs to see a buffer as a plain array: kernels would compile again for read-only ones."""
 
     __slots__ = ("__array_interface__", "owner")
 
@@ -91,7 +91,7 @@ class _Borrowed:
 
 
 def words(buffer: pa.Buffer, word: Any, first: int, count: int) -> npt.NDArray[Any]:
-    """See `count` words of an Arrow buffer from `first` on as an array; only who made the buffer writes to it."""
+    """See `count` words of an Arrow buffer from `first` on as an array; only its maker writes to it."""
     if not count:
         return np.empty(0, word)
     seen = np.asarray(_Borrowed(buffer, word, first, count))

@@ -1,16 +1,16 @@
-"""From hits to a result table: every output column is written once, as slices and splats, or gathered by Arrow."""
+"""From hits to a result table: each column is written once, as slices and splats, or gathered by Arrow."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
-from weft.columns import Column, Held, Rows, Text, compacted, joined
+from weft.columns import Cells, Column, Held, Rows, Text, compacted, joined
 from weft.edge.payload import LARGE, plain, read, words
 from weft.indexes.pairs import Pairs, halved, row_numbers
 from weft.kernels.fill import REPEAT, SPARE, gather, gather_wide, slices, splat, splat_wide
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 LONGEST = 2**31 - 1  # bytes of text that 32-bit offsets reach
 
-
-Part: TypeAlias = tuple[Column, bool, Pairs]  # a column, whether it is the probe's, and its pairs
+C = TypeVar("C", bound=Column)
+Part: TypeAlias = tuple[C, bool, Pairs]  # a column, whether it is the probe's, and its pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def rows_table(data: pa.Table | pa.RecordBatch, rows: Rows) -> pa.Table:
     return result_table(data.schema, whole, [Pairs(hits.ravel(), rows.size, "left", columns, ())])
 
 
-class _TooLong(Exception):
+class _TooLongError(Exception):
     """A text column needs more than 32-bit offsets can reach."""
 
 
@@ -65,14 +65,15 @@ def result_table(schema: pa.Schema, columns: Sequence[OutColumn], pairs: Sequenc
         return schema.empty_table()
     try:
         arrays = [_write(column, found) for column in columns]
-    except _TooLong:
+    except _TooLongError:
         first, second = halved(found)
         return pa.concat_tables([result_table(schema, columns, first), result_table(schema, columns, second)])
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _write(column: OutColumn, pairs: Sequence[Pairs]) -> pa.Array | pa.ChunkedArray:
-    parts: list[Part] = []
+    # The first column's kind is that of all: whoever writes them takes parts of its own kind.
+    parts: list[Part[Any]] = []
     for part in pairs:
         of_probe = part.probe_side == column.side
         parts.append(((part.probe if of_probe else part.base)[column.place], of_probe, part))
@@ -104,33 +105,34 @@ def _narrowed(array: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.Dictiona
     try:
         indices = array.indices.cast(kind.index_type)
     except pa.ArrowInvalid as error:
-        raise _TooLong from error
+        raise _TooLongError from error
     return pa.DictionaryArray.from_arrays(indices, array.dictionary, ordered=kind.ordered)
 
 
-def _write_cells(kind: pa.DataType, parts: Sequence[Part]) -> pa.Array:
+def _write_cells(kind: pa.DataType, parts: Sequence[Part[Cells]]) -> pa.Array:
     total = sum(pairs.count for _, _, pairs in parts)
-    width = parts[0][0].width  # type: ignore[union-attr]
+    width = parts[0][0].width
     data = pa.allocate_buffer(total * width + SPARE)
     start = 0
-    for column, of_probe, pairs in parts:
-        _fill(column.values, of_probe, pairs, (data, width, start))  # type: ignore[union-attr]
-        start += pairs.count
+    for part in parts:
+        _fill(part[0].values, part, (data, width, start))
+        start += part[2].count
     data = _packed(data, total) if pt.is_boolean(kind) else data.slice(0, total * width)
     return pa.Array.from_buffers(kind, total, [_write_validity(parts, total), data])
 
 
-def _write_validity(parts: Sequence[Part], total: int) -> pa.Buffer | None:
-    if all(column.valid is None for column, _, _ in parts):  # type: ignore[union-attr]
+def _write_validity(parts: Sequence[Part[Cells | Text]], total: int) -> pa.Buffer | None:
+    if all(column.valid is None for column, _, _ in parts):
         return None
     data = pa.allocate_buffer(total + SPARE)
     start = 0
-    for column, of_probe, pairs in parts:
-        if column.valid is None:  # type: ignore[union-attr]
-            words(data, np.uint8, start, pairs.count)[:] = 1
+    for part in parts:
+        valid, count = part[0].valid, part[2].count
+        if valid is None:
+            words(data, np.uint8, start, count)[:] = 1
         else:
-            _fill(column.valid, of_probe, pairs, (data, 1, start))  # type: ignore[union-attr]
-        start += pairs.count
+            _fill(valid, part, (data, 1, start))
+        start += count
     return _packed(data, total)
 
 
@@ -139,11 +141,12 @@ def _packed(data: pa.Buffer, count: int) -> pa.Buffer:
     return pa.py_buffer(np.packbits(words(data, np.uint8, 0, count), bitorder="little"))
 
 
-def _fill(values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tuple[pa.Buffer, int, int]) -> None:
-    """Write one part of a column of fixed width into `out` (a buffer, the width, the row to begin at)."""
+def _fill(values: npt.NDArray[Any], part: Part[Any], out: tuple[pa.Buffer, int, int]) -> None:
+    """Write a part's values of fixed width into `out`: a buffer, the width, the row to begin at."""
+    _, of_probe, pairs = part
     data, width, start = out
     if width not in REPEAT:
-        _fill_wide(values, of_probe, pairs, out)
+        _fill_wide(values, part, out)
     elif of_probe:
         splat(values, pairs.hits, REPEAT[width], width, data.address + start * width)
     elif pairs.order is None:
@@ -152,9 +155,8 @@ def _fill(values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tuple[pa.
         gather(values, row_numbers(pairs)[1], words(data, values.dtype, start, pairs.count))
 
 
-def _fill_wide(
-    values: npt.NDArray[Any], of_probe: bool, pairs: Pairs, out: tuple[pa.Buffer, int, int]
-) -> None:
+def _fill_wide(values: npt.NDArray[Any], part: Part[Any], out: tuple[pa.Buffer, int, int]) -> None:
+    _, of_probe, pairs = part
     data, width, start = out
     size = width // 8
     target = words(data, np.uint64, start * size, pairs.count * size)
@@ -166,10 +168,10 @@ def _fill_wide(
         gather_wide(values, size, row_numbers(pairs)[1], target)
 
 
-def _write_text(kind: pa.DataType, parts: Sequence[Part]) -> pa.Array:
+def _write_text(kind: pa.DataType, parts: Sequence[Part[Text]]) -> pa.Array:
     sizes = [_text_size(part) for part in parts]
     if kind not in LARGE and sum(sizes) > LONGEST:
-        raise _TooLong
+        raise _TooLongError
     total = sum(pairs.count for _, _, pairs in parts)
     data = pa.allocate_buffer(sum(sizes) + SPARE)
     offsets = np.empty(total + 1, np.int64 if kind in LARGE else np.int32)
@@ -182,20 +184,20 @@ def _write_text(kind: pa.DataType, parts: Sequence[Part]) -> pa.Array:
     return pa.Array.from_buffers(kind, total, buffers)
 
 
-def _text_size(part: Part) -> int:
+def _text_size(part: Part[Text]) -> int:
     text, of_probe, pairs = part
     if of_probe:
-        return size_of_splats(text.offsets, pairs.hits)  # type: ignore[union-attr]
+        return size_of_splats(text.offsets, pairs.hits)
     if pairs.order is None:
-        return size_of_slices(text.offsets, pairs.hits)  # type: ignore[union-attr]
+        return size_of_slices(text.offsets, pairs.hits)
     rows = row_numbers(pairs)[1]
-    return measure(text.offsets, rows, np.empty(rows.size + 1, np.int64))  # type: ignore[union-attr]
+    return measure(text.offsets, rows, np.empty(rows.size + 1, np.int64))
 
 
-def _fill_text(part: Part, ends: npt.NDArray[Any], end: int, address: int) -> None:
+def _fill_text(part: Part[Text], ends: npt.NDArray[Any], end: int, address: int) -> None:
     """Write one part of a text column: its bytes to address + end, and where each value ends."""
     column, of_probe, pairs = part
-    text = (column.offsets, column.data)  # type: ignore[union-attr]
+    text = (column.offsets, column.data)
     if of_probe:
         text_splats(text, pairs.hits, ends, end, address)
     elif pairs.order is None:
@@ -204,12 +206,12 @@ def _fill_text(part: Part, ends: npt.NDArray[Any], end: int, address: int) -> No
         text_rows(text, row_numbers(pairs)[1], ends, end, address)
 
 
-def _held(part: Part) -> pa.Array:
+def _held(part: Part[Held]) -> pa.Array:
     column, of_probe, pairs = part
     try:
-        taken = column.array.take(pa.array(row_numbers(pairs)[not of_probe]))  # type: ignore[union-attr]
+        taken = column.array.take(pa.array(row_numbers(pairs)[not of_probe]))
     except pa.ArrowInvalid as error:  # the offsets of a nested column overflow
         if pairs.count > 1:
-            raise _TooLong from error
+            raise _TooLongError from error
         raise
     return taken if isinstance(taken, pa.Array) else joined([taken])

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.indexes.run import ALL, Batch, Ids, Times, above
-from weft.indexes.tails import CAPACITY, CellTail, tail_for
+from weft.indexes.tails import CAPACITY, CellTail, Tail, tail_for
 from weft.kernels.chains import follow, link, retract, unlink
 from weft.kernels.order import living
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy.typing as npt
 
     from weft.columns import Cells, Column, Rows
 
@@ -21,7 +23,7 @@ ROW = 24  # bytes of a row's id, lead and chain
 
 
 class Memtable:
-    """Up to CAPACITY rows of one side; a row costs O(1) to add, a probe O(rows of its key that are new enough)."""
+    """Up to CAPACITY rows of one side: O(1) to add a row, a probe O(rows of its key that are new enough)."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -32,7 +34,7 @@ class Memtable:
         self._behind = np.empty(CAPACITY, np.int32)
         self._rest = np.empty(CAPACITY, np.int64)
         self._heads = np.full(64, -1, np.int32)
-        self._tails: list[Any] = []
+        self._tails: list[Tail] = []
 
     def __len__(self) -> int:
         return self.size
@@ -119,12 +121,13 @@ class Memtable:
         return fewer
 
     def card(self, prototypes: Sequence[Cells]) -> list[int] | None:
-        """Return where everything lies, as kernels/small.py has it; None where a column is not plain cells."""
+        """Return where everything lies, as kernels/small.py has it; None if a column is not plain cells."""
         if not self._tails:
             self._tails = [tail_for(column) for column in prototypes]
-        if any(not isinstance(tail, CellTail) or tail.valid is not None for tail in self._tails):
+        plain = [tail.values for tail in self._tails if isinstance(tail, CellTail) and tail.valid is None]
+        if len(plain) < len(self._tails):
             return None
-        arrays = (self._ids, self._lead, self._behind, self._rest, *(tail.values for tail in self._tails))
+        arrays: list[npt.NDArray[Any]] = [self._ids, self._lead, self._behind, self._rest, *plain]
         ids, lead, behind, rest, *tails = (array.ctypes.data for array in arrays)
         return [
             self.size,
@@ -159,18 +162,21 @@ class Memtable:
 
     def check(self) -> None:
         """Raise AssertionError where the chains do not hold each row with a key once; for tests."""
-        seen = 0
-        for id_ in np.unique(self._ids[: self.size]):
-            row = self._heads[id_] if id_ >= 0 else -1
-            while row >= 0:
-                newest = (
-                    self._lead[row]
-                    if self._behind[row] < 0
-                    else max(self._lead[row], self._rest[self._behind[row]])
-                )
-                if self._ids[row] != id_ or self._rest[row] != newest:
-                    raise AssertionError(f"chain of key {id_} is broken at row {row}")
-                seen += 1
-                row = self._behind[row]
-        if seen != int((self._ids[: self.size] >= 0).sum()):
-            raise AssertionError("the chains do not hold every row")
+        ids = self._ids[: self.size]
+        seen = sum(self._check_chain(id_) for id_ in np.unique(ids[ids >= 0]))
+        if seen != np.count_nonzero(ids >= 0):
+            message = "the chains do not hold every row"
+            raise AssertionError(message)
+
+    def _check_chain(self, id_: int) -> int:
+        """Return how many rows a key's chain holds."""
+        seen, row = 0, self._heads[id_]
+        while row >= 0:
+            behind, newest = self._behind[row], self._lead[row]
+            if behind >= 0:
+                newest = max(newest, self._rest[behind])
+            if self._ids[row] != id_ or self._rest[row] != newest:
+                message = f"chain of key {id_} is broken at row {row}"
+                raise AssertionError(message)
+            seen, row = seen + 1, behind
+        return seen

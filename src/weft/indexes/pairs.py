@@ -29,9 +29,8 @@ class Pairs:
     probe: tuple[Column, ...]
     base: tuple[Column, ...]
     order: Rows | None = None
-    numbers: list[tuple[Rows, Rows]] = field(
-        default_factory=list, compare=False
-    )  # once a column has needed them
+    # Row numbers of all pairs, once a column has needed them.
+    numbers: list[tuple[Rows, Rows]] = field(default_factory=list, compare=False)
 
 
 def halved(pairs: Sequence[Pairs]) -> tuple[list[Pairs], list[Pairs]]:

@@ -40,9 +40,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Sorted rows. The directory takes a bit and a half for each key of the operator, and two loads to look up.
+    """Sorted rows. The directory takes a bit and a half for each key of the operator; a look is two loads.
 
-    keys, offsets   the keys that it has, ascending (a key's place among them is its slot), and each one's slice
+    keys, offsets   the keys that it has, ascending (a key's place among them is its slot), and their slices
     bits, ranks     a bit for each key that it has, and how many are set before each word of 64
     order           where the payload still lies in order of arrival: the row at each position
     oldest, newest  the least and the largest lead: nothing reaches beyond, and when to drop the run
@@ -73,7 +73,7 @@ class Run:
 
 
 def build(batch: Batch, keys: int) -> Run:
-    """Sort a batch into a run, the payload left in its order of arrival; `keys` are in use. O(n + keys / 64)."""
+    """Sort a batch into a run, the payload left in order of arrival; `keys` are in use. O(n + keys / 64)."""
     bits = np.zeros((keys + 63) // 64, np.uint64)
     ranks = np.empty(bits.size, np.int32)
     kept = mark(batch.ids, bits)
@@ -135,7 +135,7 @@ def cut(run: Run, horizon: int) -> Batch:
 
 
 def above(batch: Batch, horizon: int, spare: float = 1.0) -> Batch:
-    """Return the rows with a key that are not below the horizon, copied; all, where their share reaches `spare`."""
+    """Return the rows with a key that are not below the horizon, copied; all, if `spare` of them live."""
     if horizon == NEVER:
         return Batch(
             batch.ids[:0], batch.lead[:0], tuple(take(c, np.empty(0, np.int64)) for c in batch.columns)

@@ -1,8 +1,8 @@
 """The window of one side: a mutable part, immutable sorted runs, whole runs dropped when they expire.
 
-A row is added in O(1) to the mutable part or, among many others, as a run. FAN runs of one size are merged into
-one, so a row is copied O(log rows) times and a probe looks into O(log rows) runs. What lies below the horizon
-goes with its run, when half of its run has expired, or at the next merge, whichever comes first.
+A row is added in O(1) to the mutable part or, among many others, as a run. FAN runs of one size are merged
+into one, so a row is copied O(log rows) times and a probe looks into O(log rows) runs. What lies below the
+horizon goes with its run, when half of its run has expired, or at the next merge, whichever comes first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 LARGE = 2048  # rows from which a batch is a run of its own
 FAN = 4  # runs of one size that are merged into one
-DENSE = 0.7  # pairs a row from which slices of a sorted payload beat single rows (KERNELS: sorting pays from there)
+DENSE = 0.7  # pairs a row from which slices of a sorted payload beat single rows, the sorting included
 
 State: TypeAlias = tuple[list[Run], Memtable, int, int]
 Purged: TypeAlias = tuple[list[Run], Memtable | None]
@@ -96,7 +96,7 @@ class Runs:
             self._young.add(batch, keys)
 
     def prepare(self, adding: int, probing: int, keys: int, horizon: int) -> None:
-        """Make a run of the mutable part where it lacks room for `adding` rows, or many would walk its chains."""
+        """Make a run of the mutable part if it has no room for `adding` rows, or many would walk chains."""
         young = len(self._young)
         crowded = adding < LARGE and young + adding > CAPACITY
         if crowded or (young and probing >= LARGE):
@@ -131,7 +131,7 @@ class Runs:
         self._young.truncate(size, newest)
 
     def purged(self, keys: int, horizon: int) -> Purged:
-        """Return what is left when all that has expired is dropped; nothing changes until `settle` takes it."""
+        """Return what is left once all that has expired is dropped; nothing changes before `settle`."""
         if horizon == NEVER:
             return [], None
         runs = self.runs
@@ -176,7 +176,7 @@ class Runs:
         return expired or self._young.due or any(run.middle < horizon for run in self.runs)
 
     def card(self, prototypes: Sequence[Cells], keys: int) -> npt.NDArray[np.int64] | None:
-        """Return where everything lies, as kernels/small.py has it; None where a column is not plain cells."""
+        """Return where everything lies, as kernels/small.py has it; None if a column is not plain cells."""
         self._young.reserve(keys)
         card = self._young.card(prototypes)
         cells = [[c for c in run.columns if isinstance(c, Cells) and c.valid is None] for run in self.runs]
@@ -217,7 +217,8 @@ class Runs:
             check_run(run)
         levels = [level(run) for run in self.runs]
         if levels != sorted(levels, reverse=True):
-            raise AssertionError(f"runs are not tiered: {levels}")
+            message = f"runs are not tiered: {levels}"
+            raise AssertionError(message)
 
 
 def level(run: Run) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,23 @@ CAPACITY = 8192  # rows of the mutable part; one more, and they become a run
 PIECES = 16  # held arrays that may wait to be joined
 
 
-def tail_for(column: Column) -> Any:
+class Tail(Protocol):
+    """A payload column that can grow; `column` and `size_of` look at its first rows."""
+
+    def size_of(self, rows: int, /) -> int:
+        """Return the bytes of the first rows."""
+
+    def add(self, first: int, column: Any, /) -> None:
+        """Write the rows of a column of its kind from row `first` on."""
+
+    def truncate(self, rows: int, /) -> None:
+        """Keep the first rows."""
+
+    def column(self, rows: int, /) -> Column:
+        """Return the first rows."""
+
+
+def tail_for(column: Column) -> Tail:
     """Return an empty column of the same kind that can grow."""
     if isinstance(column, Held):
         return HeldTail(column.array.type)
@@ -51,7 +67,7 @@ class CellTail:
 
 
 def grown_validity(valid: Bytes | None, more: Bytes | None, first: int, last: int) -> Bytes | None:
-    """Return the validity of a column with rows from `first` to `last` added; None while there are no nulls."""
+    """Return the validity of a column once rows `first` to `last` are in; None while there are no nulls."""
     if valid is None and more is None:
         return None
     if valid is None:
@@ -104,18 +120,17 @@ class HeldTail:
         self._kind = kind
         self._pieces: list[Held] = []
 
-    def size_of(self, rows: int) -> int:
-        """Return the bytes of all rows, of which there are `rows`."""
+    def size_of(self, _rows: int) -> int:
+        """Return the bytes of all rows: it holds no more than there are."""
         return sum(piece.array.nbytes for piece in self._pieces)
 
-    def add(self, first: int, column: Held) -> None:
-        """Keep the column's rows; they come after row `first`."""
+    def add(self, _first: int, column: Held) -> None:
+        """Keep the column's rows, which come after all others."""
         copied = take(column, np.arange(len(column)))
         pieces = self._pieces
         pieces.append(cast("Held", copied))
-        while len(pieces) > PIECES and len(pieces[-2]) <= 2 * len(
-            pieces[-1]
-        ):  # O(log rows) copies of each row
+        # O(log rows) copies of each row.
+        while len(pieces) > PIECES and len(pieces[-2]) <= 2 * len(pieces[-1]):
             younger = pieces.pop()
             pieces[-1] = cast("Held", concat([pieces[-1], younger]))
 
@@ -123,6 +138,6 @@ class HeldTail:
         """Keep the first rows."""
         self._pieces = [Held(self.column(rows).array[:rows])] if rows else []
 
-    def column(self, rows: int) -> Held:
-        """Return all rows."""
+    def column(self, _rows: int) -> Held:
+        """Return all rows: it holds no more than there are."""
         return Held(pa.chunked_array([piece.array for piece in self._pieces], type=self._kind))

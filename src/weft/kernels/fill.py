@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.jit import kernel
-from weft.kernels.words import at, copy64, put, splat64
+from weft.kernels.words import at, copy64, prefetch, put, splat64
 
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 
 SPARE = 64
+AHEAD = 8  # hits between asking for a slice and copying it
 # A value times this is its own pattern, repeated over eight bytes.
 REPEAT = {1: 0x0101010101010101, 2: 0x0001000100010001, 4: 0x0000000100000001, 8: 1}
 
@@ -52,6 +53,7 @@ def splat_wide(words: npt.NDArray[np.uint64], width: int, hits: I64, out: npt.ND
 def slices(base: int, width: int, hits: I64, out: int) -> None:
     """Copy each hit's slice of the column at address `base` to the address `out`. O(pairs)."""
     for i in range(hits.size // 3):
+        prefetch(base + at(hits, min(3 * (i + AHEAD) + 1, hits.size - 2)) * width)
         source = base + at(hits, 3 * i + 1) * width
         size = at(hits, 3 * i + 2) * width
         copy64(out, source)
@@ -76,7 +78,9 @@ def expand(hits: I64, rows: I64, positions: I64) -> None:
 @kernel
 def gather(values: Any, rows: I64, out: Any) -> None:
     """Write values[rows] to `out`. O(rows)."""
+    address = values.ctypes.data
     for i in range(rows.size):
+        prefetch(address + values.itemsize * at(rows, min(i + 2 * AHEAD, rows.size - 1)))
         put(out, i, at(values, at(rows, i)))
 
 

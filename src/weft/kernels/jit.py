@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Compile without the GIL and keep the result on disk; with no folder to write to, compile anew each time."""
+    """Compile without the GIL and keep the result on disk; where no folder can be written, compile anew."""
     try:
         compiled = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # numba: "no locator available", every candidate folder is missing or read-only

@@ -32,7 +32,7 @@ def slot_of(bits: U64, ranks: I32, id_: int) -> int:
 
 @kernel
 def gallop(lead: I64, bound: int, first: int, last: int, near: int) -> int:
-    """Return the first position in [first, last) whose lead is not below `bound`, else last. O(log distance)."""
+    """Return the first place in [first, last) with a lead not below bound, else last. O(log distance)."""
     step = 1
     if near < last and at(lead, near) < bound:
         low = near + 1
@@ -116,7 +116,7 @@ def sweep(
 def search(
     ids: I32, reach: I64, directory: Directory, lead: tuple[I64, int, int], hits: I64
 ) -> tuple[int, int]:
-    """Do what `sweep` does for a few rows: from the end of each key, where new rows match. O(rows log run)."""
+    """Do what `sweep` does for few rows: from the end of each key, where new rows match. O(rows log run)."""
     bits, ranks, offsets = directory
     times, oldest, newest = lead
     found = pairs = 0

@@ -71,7 +71,7 @@ def reach_shifted(times: I64, low: tuple[int, int, int], high: tuple[int, int, i
 def scaled(
     time: int, steps: tuple[int, int, int], rest: int, ratio: tuple[int, int], pad: int
 ) -> tuple[int, int]:
-    """Return (time * mul + bound + pad) // div clamped to int64, and on which side it was clamped (else 0)."""
+    """Return (time * mul + bound + pad) // div clamped to int64, and where it was clamped (-1, 1, else 0)."""
     mul, div = ratio
     whole = time // div
     part = (time - whole * div + rest + pad) // div  # below mul, or at most 2 where mul is 1

@@ -45,7 +45,7 @@ I64 = npt.NDArray[np.int64]
     NEWEST,
 ) = range(25)
 DESK = 25
-# A card: rows, heads, how many heads, ids, lead, behind, rest, runs, columns; then a tail a column; then the runs.
+# A card: rows, heads, how many heads, ids, lead, behind, rest, runs, columns; a tail a column; the runs.
 ROWS, HEADS, KEYS, ROW_IDS, LEAD, BEHIND, REST, RUNS, COLUMNS, TAILS = range(10)
 # A run on a card: bits, words of bits, ranks, offsets, lead, oldest, newest; then its columns.
 BITS, WORDS, RANKS, OFFSETS, RUN_LEAD, RUN_OLDEST, RUN_NEWEST, RUN_COLUMNS = range(8)
@@ -179,7 +179,7 @@ def _named(desk: int, batch: int, rows: int) -> bool:
 
 @kernel
 def _found(desk: int, batch: int, rows: int) -> int:
-    """Write a hit (row, run or -1, start, count) for all that each row meets; return how many, -1 if too many."""
+    """Write hits (row, run or -1, start, count) for all that each row meets; how many, or -1 if too many."""
     times, ids = _values(batch, load8(desk + 8 * TIME), 8), load8(desk + 8 * IDS)
     low, high = load8(desk + 8 * LOW), load8(desk + 8 * HIGH)
     card, hits, most = load8(desk + 8 * OTHER), load8(desk + 8 * HITS), load8(desk + 8 * MOST_HITS)

@@ -1,4 +1,4 @@
-"""Move values of variable length: strings and bytes. Copies go by 64 bytes where there is room to run over."""
+"""Move values of variable length: strings and bytes. Copies go by 64 bytes where they may run over."""
 
 from __future__ import annotations
 

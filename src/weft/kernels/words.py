@@ -6,14 +6,16 @@ helpers that take arrays cost 55 ns a call in a hot loop. Intrinsics cost neithe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numba.np import arrayobj
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WIDE = ir.VectorType(ir.IntType(64), 8)
 

@@ -29,7 +29,7 @@ def other(side: Side) -> Side:
 
 
 def reach(axis: Axis, side: Side, times: Times) -> Times:
-    """Return, for rows of a side, the first and last time of the other side that they may meet, interleaved."""
+    """Return the first and last time of the other side that each row of a side may meet, interleaved."""
     low, high = (axis.lower, axis.upper) if side == "left" else (-axis.upper, -axis.lower)
     mul, div = (axis.left, axis.right) if side == "left" else (axis.right, axis.left)
     out = np.empty(2 * times.size, np.int64)
@@ -50,7 +50,7 @@ def _steps(bound: int) -> tuple[int, int, int]:
 
 
 def horizon(watermark: int | None, past: int, tick: int) -> int:
-    """Return the first time, in ticks, that is not below watermark + past: rows below it meet nothing more."""
+    """Return the first time, in ticks, not below watermark + past: rows before it meet nothing more."""
     return ALL if watermark is None else max(BOTTOM, min(NEVER, -(-(watermark + past) // tick)))
 
 
@@ -68,7 +68,7 @@ class IntervalJoin:
         horizons: Horizons,
         deliver: Callable[[list[Pairs]], T],
     ) -> T:
-        """Match the batches, with what is stored and with each other; insert them; purge; return what is delivered.
+        """Match the batches with what is stored and with each other, insert, purge; return what is delivered.
 
         Right rows meet stored left rows, then left rows meet stored and new right rows: each pair once.
         """

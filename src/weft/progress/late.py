@@ -39,12 +39,11 @@ def late_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def late_table(arrived: Arrived, late: Flags, first: int) -> pa.Table:
-    """Return the late rows whole, with their input and by how much each lies below the first time that is not late."""
+    """Return the late rows whole, with their input and how far each lies below `first`, which is not late."""
     rows = np.flatnonzero(late)
     table = rows_table(arrived.data, rows)
-    apart = np.uint64(first % 2**64) - arrived.times[rows].view(
-        np.uint64
-    )  # exact: the difference is positive
+    # Exact, as the difference is positive.
+    apart = np.uint64(first % 2**64) - arrived.times[rows].view(np.uint64)
     lateness = np.minimum(apart, np.uint64(MOST)).astype(np.int64)
     source = pa.array(np.full(rows.size, arrived.source, np.int32))
     return table.append_column(SOURCE, source).append_column(LATENESS, pa.array(lateness))
@@ -56,16 +55,14 @@ def refuse_late(arrived: Arrived, late: Flags, first: int, binding: SideBinding)
     key = tuple(python_value(arrived.data.column(place)[row]) for place in binding.keys)
     time = python_value(arrived.data.column(binding.time)[row])
     lateness = first - int(arrived.times[row])
-    unit = {10**9: " s", 10**6: " ms", 10**3: " us"}.get(
-        binding.clock.tick, "" if binding.clock.kind == "integer" else " ns"
-    )
+    other = "" if binding.clock.kind == "integer" else " ns"
+    unit = {10**9: " s", 10**6: " ms", 10**3: " us"}.get(binding.clock.tick, other)
     count = int(late.sum())
     more = f" ({count} rows of the batch are late)" if count > 1 else ""
-    names = ", ".join(
-        f"{field.name}={shown(value)}" for field, value in zip(binding.key_fields(), key, strict=True)
-    )
+    named = zip(binding.key_fields(), key, strict=True)
+    names = ", ".join(f"{field.name}={shown(value)}" for field, value in named) or "no key"
     message = (
-        f"{arrived.side} input {arrived.source}: a row with {names or 'no key'} and {binding.time_field().name}={time} "
+        f"{arrived.side} input {arrived.source}: a row with {names} and {binding.time_field().name}={time} "
         f"is late by {lateness}{unit}{more}; nothing of its push was taken."
     )
     hint = 'allow more `lateness`, or count late rows with late="drop", or get them back with late="route"'
@@ -75,10 +72,10 @@ def refuse_late(arrived: Arrived, late: Flags, first: int, binding: SideBinding)
 
 
 def python_value(scalar: Any) -> Any:
-    """Return an Arrow value as Python's own; times that Python cannot say (nanoseconds, year 300,000) as numpy's."""
+    """Return an Arrow value as Python's own; times that Python cannot say (nanoseconds) as numpy's."""
     try:
         return scalar.as_py()
     except (ValueError, OverflowError, ImportError):
         kind = scalar.type
-        unit = kind.unit if pt.is_timestamp(kind) else "D" if pt.is_date32(kind) else "ms"
+        unit: Any = kind.unit if pt.is_timestamp(kind) else "D" if pt.is_date32(kind) else "ms"
         return np.datetime64(scalar.value, unit)

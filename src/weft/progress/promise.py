@@ -1,10 +1,10 @@
-"""Watermarks as users say and see them: datetimes, numpy's datetime64, or integers in the column's own unit."""
+"""Watermarks as users say and see them: datetimes, numpy's datetime64, integers in the column's own unit."""
 
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from weft.edge.binding import SideBinding
     from weft.types import Side
 
-UNITS = {86_400 * 10**9: "D", 10**9: "s", 10**6: "ms", 10**3: "us", 1: "ns"}
+SECOND, DAY = 10**9, 86_400 * 10**9
+NANOSECONDS = {"W": 7 * DAY, "D": DAY, "h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND}
+NANOSECONDS |= {"ms": 10**6, "us": 10**3, "ns": 1}
+UNITS: dict[int, Literal["D", "s", "ms", "us", "ns"]] = {
+    DAY: "D", SECOND: "s", 10**6: "ms", 10**3: "us", 1: "ns",
+}  # fmt: skip
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ALLOWED = "a datetime, a pandas Timestamp, a numpy datetime64 or an integer in the time column's own unit"
 
@@ -34,7 +39,7 @@ def watermark_of(
     if isinstance(value, datetime):
         return _from_datetime(value, sides)
     if isinstance(value, date):
-        return (value - EPOCH.date()).days * 86_400 * 10**9
+        return (value - EPOCH.date()).days * DAY
     if isinstance(value, np.datetime64):
         return _from_numpy(value)
     raise refusal(
@@ -77,18 +82,14 @@ def _from_numpy(value: np.datetime64) -> int:
         raise refusal(value, "`watermark`", ALLOWED, "leave the call out while there is no time")
     if unit in ("Y", "M"):
         value, unit, count = value.astype("datetime64[D]"), "D", 1
-    nanoseconds = int(np.timedelta64(1, unit) / np.timedelta64(1, "ns")) if unit in _COUNTED else 0
-    if not nanoseconds:
+    if unit not in NANOSECONDS:
         raise refusal(
             value,
             "`watermark`",
             "a datetime64 in weeks to nanoseconds",
             'write value.astype("datetime64[ns]")',
         )
-    return int(value.astype(np.int64)) * count * nanoseconds
-
-
-_COUNTED = ("W", "D", "h", "m", "s", "ms", "us", "ns")
+    return int(value.astype(np.int64)) * count * NANOSECONDS[unit]
 
 
 def shown_watermark(watermark: int | None, sides: Mapping[Side, SideBinding], *, integers: bool) -> Any:

@@ -24,7 +24,7 @@ DENSE = 0.7  # pairs a right row from which its payload is sorted: see indexes/r
 
 
 def join_tables(spec: JoinSpec, left: pa.Table, right: pa.Table) -> tuple[pa.Table, list[tuple[Side, str]]]:
-    """Return all pairs by left position, then right time; and the side and column that each result column is."""
+    """Return all pairs by left position, then right time; and the side and column of each result column."""
     binding = bind(spec, bind_side(spec, "left", left.schema), bind_side(spec, "right", right.schema))
     sides = {"left": binding.left, "right": binding.right}
     arrived = {

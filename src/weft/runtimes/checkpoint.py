@@ -118,16 +118,16 @@ def _check_spec(spec: JoinSpec, other: dict[str, Any]) -> None:
     unlike = [name for name in mine if mine[name] != other.get(name)]
     if unlike:
         parts = "; ".join(f"`{name}` was {other.get(name)}, now {mine[name]}" for name in unlike)
-        hint = (
-            "restore into an operator with the same arguments; only `late`, `lateness` and `idle` may differ"
-        )
-        raise StateError(f"the snapshot is of another join: {parts}.", hint)
+        allowed = "only `late`, `lateness` and `idle` may differ"
+        message = f"the snapshot is of another join: {parts}."
+        raise StateError(message, f"restore into an operator with the same arguments; {allowed}")
 
 
 def _check_schemas(known: dict[Side, SideBinding], schemas: dict[Side, pa.Schema]) -> None:
     for side, one in known.items():
         if side in schemas and not schemas[side].equals(one.schema):
-            message = f"the snapshot's {side} columns are others: {_columns(schemas[side])}; got {_columns(one.schema)}."
+            theirs, ours = _columns(schemas[side]), _columns(one.schema)
+            message = f"the snapshot's {side} columns are others: {theirs}; got {ours}."
             raise StateError(message, "restore into a new operator")
 
 

@@ -59,7 +59,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An arrived batch and its late rows (None: it has none), as a table too where they are to be handed back."""
+    """An arrived batch and its late rows (None: it has none), as a table too where they are handed back."""
 
     arrived: Arrived
     late: Flags | None
@@ -116,7 +116,7 @@ class Inline:
         self.sides, self.join = self._learned(schemas)
 
     def _learned(self, schemas: Mapping[Side, pa.Schema]) -> tuple[dict[Side, SideBinding], Join | None]:
-        """Return the bindings once these schemas are known; the join, if that is both, with the rows that waited."""
+        """Return the bindings with these schemas and, once both are there, a join with the waiting rows."""
         sides = self.sides | {side: bind_side(self.spec, side, schema) for side, schema in schemas.items()}
         if self.join is not None or len(sides) < len(SIDES):
             return sides, self.join
@@ -201,7 +201,7 @@ class Inline:
         return join.crowded() or any(window.due(due[side]) for side, window in join.operator.windows.items())
 
     def _judge(self, arrived: Arrived, binding: SideBinding) -> Judged:
-        """Find a batch's late rows, by the watermark that held before it; refuse them where the spec says so."""
+        """Find a batch's late rows, by the watermark that held before it; refuse them if the spec says so."""
         watermark = self.progress.watermark
         if watermark is None:
             return Judged(arrived, None, None)
@@ -236,7 +236,7 @@ class Inline:
                 self.late[side].append(one.routed)
 
     def move(self, progress: Progress) -> pa.Table:
-        """Believe in new progress: what it proves comes out (for inner joins nothing), what it expires goes."""
+        """Believe new progress: what it proves comes out (for inner joins nothing), what it expires goes."""
         with self._whole():
             if self.join is not None:
                 self.join.operator.purge(
@@ -310,7 +310,7 @@ def largest_times(judged: Iterable[Judged], sides: Mapping[Side, SideBinding]) -
 
 
 def horizons(binding: Binding, progress: Progress) -> dict[Side, int]:
-    """Return, for each side, the first time that a row still to come may meet; past all times if none will come."""
+    """Return, for each side, the first time that a row to come may meet; past all times if none will come."""
     ticks = {"left": binding.left.clock.tick, "right": binding.right.clock.tick}
     fine, axis = min(ticks.values()), binding.axis
     past = {"left": -axis.upper * fine, "right": axis.lower * fine}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,7 @@ class SmallPushes:
         self.lay_arena(ARENA)
 
     def _plan(self, side: Side) -> tuple[Desk, Desk]:
-        """Return what of a side is kept (place, width), and the output columns (own?, place, width, address)."""
+        """Return a side's kept columns (place, width) and the output's (own?, place, width, address)."""
         one = self._binding.left if side == "left" else self._binding.right
         kept = self._binding.kept[SIDES.index(side)]
         sizes = [[place, width_of(one.schema.field(place).type)] for place in kept]
@@ -165,7 +165,8 @@ class SmallPushes:
     def _prototypes(self, side: Side) -> tuple[Cells, ...]:
         one = self._binding.left if side == "left" else self._binding.right
         kept = self._binding.kept[SIDES.index(side)]
-        return tuple(read(pa.nulls(0, one.schema.field(place).type)) for place in kept)  # type: ignore[misc]
+        empty = tuple(read(pa.nulls(0, one.schema.field(place).type)) for place in kept)
+        return cast("tuple[Cells, ...]", empty)  # see `fits`
 
 
 def key_width(one: SideBinding) -> int:
@@ -176,7 +177,7 @@ def key_width(one: SideBinding) -> int:
 
 
 def fits(binding: Binding) -> bool:
-    """Tell whether a join can go this way: plain cells, one key of whole numbers or none, one unit of time."""
+    """Tell whether a join can go this way: plain cells, no key or one of whole numbers, one unit of time."""
     axis = binding.axis
     kinds = [
         kind

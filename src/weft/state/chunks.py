@@ -1,7 +1,7 @@
 """Rows of a window as a chunk: one Arrow IPC stream that holds key values, never only dense integers.
 
-Columns: `key` (the code of the row's key: int64 or bytes, none for a join on time alone), `time` (int64, in the
-time column's own unit), then the payload under its place in the input, each as its plain stored type.
+Columns: `key` (the code of the row's key: int64 or bytes, none for a join on time alone), `time` (int64, in
+the time column's own unit), then the payload under its place in the input, each as its plain stored type.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from weft.indexes.run import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from weft.columns import Rows
 
 OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
@@ -64,7 +66,7 @@ def read_table(data: bytes) -> pa.Table:
     return pa.ipc.open_stream(data).read_all()
 
 
-def _table(fields: Sequence[pa.Field], columns: Sequence[Column], rows: np.ndarray) -> pa.Table:  # type: ignore[type-arg]
+def _table(fields: Sequence[pa.Field], columns: Sequence[Column], rows: Rows) -> pa.Table:
     hits = np.zeros((rows.size, 3), np.int64)
     hits[:, 0], hits[:, 2] = rows, 1
     out = [OutColumn("left", place, field.type) for place, field in enumerate(fields)]

@@ -33,21 +33,20 @@ def pack(header: dict[str, Any], blobs: Sequence[bytes]) -> bytes:
 def unpack(data: object) -> tuple[dict[str, Any], list[bytes]]:
     """Return the header and the blobs, or refuse what is not whole, of another version, or no snapshot."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise StateError(
-            f"a snapshot must be bytes; got {type(data).__name__}.", "write op.restore(other.snapshot())"
-        )
+        message = f"a snapshot must be bytes; got {type(data).__name__}."
+        raise StateError(message, "write op.restore(other.snapshot())")
     data = bytes(data)
     if data[:4] != MAGIC:
-        raise StateError(
-            f"this is no snapshot of weft: it begins with {data[:4]!r}.", "give what snapshot() returned"
-        )
+        message = f"this is no snapshot of weft: it begins with {data[:4]!r}."
+        raise StateError(message, "give what snapshot() returned")
     version = int.from_bytes(data[4:8], "big")
     if version != FORMAT:
         message = f"the snapshot is of format {version}; this version of weft reads format {FORMAT}."
         raise StateError(message, "restore it with the version of weft that wrote it, or begin anew")
     body = data[START:]
     if len(data) < START or _digest(body) != data[8:START]:
-        message = f"the snapshot is damaged: its {len(data)} bytes do not have the checksum that they were written with."
+        wrong = "do not have the checksum that they were written with"
+        message = f"the snapshot is damaged: its {len(data)} bytes {wrong}."
         raise StateError(message, "it was cut short or changed on the way; take an older one")
     return _parts(body)
 
