@@ -1,7 +1,7 @@
 """Generated tables: what stands between the markers of a page is what its result file gives today.
 
 <!-- generated: NAME -->
-the table of bench/results/NAME.json, as bench.report.readme_table writes it
+the table of bench/results/NAME.json; for the blocks that bench.report knows by name, of latest.json
 <!-- end generated -->
 """
 
@@ -16,6 +16,13 @@ RESULTS = Path("bench/results")
 OPENING = re.compile(r"<!-- generated: (?P<name>[\w-]+) -->\n")
 BLOCK = re.compile(OPENING.pattern + r"(?P<table>.*?)<!-- end generated -->", re.DOTALL)
 Table = Callable[[Path], str]
+
+
+def result_file(results: Path, name: str) -> Path:
+    """The file that a block is made from: several blocks show the latest results."""
+    from bench.report import BLOCKS
+
+    return results / f"{'latest' if name in BLOCKS else name}.json"
 
 
 def rendered(text: str, results: Path, table: Table) -> str:
@@ -36,8 +43,9 @@ def stale(root: Path, table: Table) -> Iterator[str]:
             yield f"{place(root, page, 1)}: a generated block is not closed by <!-- end generated -->"
         for block in BLOCK.finditer(text):
             where = place(root, page, text.count("\n", 0, block.start()) + 1)
-            if not (root / RESULTS / f"{block['name']}.json").exists():
-                yield f"{where}: {RESULTS}/{block['name']}.json is not there"
+            file = result_file(RESULTS, block["name"])
+            if not (root / file).exists():
+                yield f"{where}: {file} is not there"
             elif rendered(block[0], root / RESULTS, table) != block[0]:
                 yield f"{where}: the table {block['name']} is not what its result file gives; make tables"
     readme = root / "README.md"
@@ -45,23 +53,24 @@ def stale(root: Path, table: Table) -> Iterator[str]:
         yield "README.md: no generated table; its figures come from a result file"
 
 
-def readme_table(path: Path) -> str:
-    """The table of one result file, as the benchmark's own report writes it."""
-    from bench.report import readme_table as table
+def block_table(path: Path) -> str:
+    """The table of the block that this path is named after, as the benchmark's own report writes it."""
+    from bench.report import BLOCKS, short_table
+    from bench.store import load
 
-    return table(path)
+    return BLOCKS.get(path.stem, short_table)(load(result_file(path.parent, path.stem)))
 
 
 def violations(root: Path) -> Iterator[str]:
     """Every generated table that is not up to date."""
-    yield from stale(root, readme_table)
+    yield from stale(root, block_table)
 
 
 def write(root: Path) -> None:
     """Write every generated block of every page anew."""
     for page in pages(root):
         text = page.read_text(encoding="utf-8")
-        if (fresh := rendered(text, root / RESULTS, readme_table)) != text:
+        if (fresh := rendered(text, root / RESULTS, block_table)) != text:
             page.write_text(fresh, encoding="utf-8")
 
 

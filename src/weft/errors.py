@@ -1,16 +1,4 @@
-"""What weft refuses, and the words it refuses with.
-
-    WeftError
-    ├── SpecError         an argument of the call is wrong (also a ValueError)
-    │   └── NotYetError   part of the interface that is not there yet (also a NotImplementedError)
-    ├── InputError        a frame, a schema or a value does not fit (also a ValueError)
-    │   ├── ColumnError   a column is not there
-    │   └── LateRowError  a row below the watermark met late="fail"
-    ├── FinishedError     a push to an input that has finished (also a RuntimeError)
-    └── StateError        a snapshot that can't be restored (also a ValueError)
-
-A message says what came, where, and what is allowed; its hint says what to write instead.
-"""
+"""What weft refuses, and the words it refuses with: a message says what came, where, and what is allowed."""
 
 from __future__ import annotations
 
@@ -29,7 +17,19 @@ _REPR.maxother = WIDEST
 
 
 class WeftError(Exception):
-    """The base of everything weft raises on purpose; the module's docstring draws the tree."""
+    """The base of everything weft raises on purpose.
+
+    WeftError
+    ├── SpecError         an argument of the call is wrong (also a ValueError)
+    │   └── NotYetError   part of the interface that is not there yet (also a NotImplementedError)
+    ├── InputError        a frame, a schema or a value does not fit (also a ValueError)
+    │   ├── ColumnError   a column is not there
+    │   └── LateRowError  a row below the watermark met late="fail"
+    ├── FinishedError     a push to an input that has finished (also a RuntimeError)
+    └── StateError        a snapshot that can't be restored (also a ValueError)
+
+    `message` says what came, where, and what is allowed; `hint` says what to write instead.
+    """
 
     def __init__(self, message: str, hint: str = "") -> None:
         """Keep the message and the hint apart, so that tools can show them apart."""

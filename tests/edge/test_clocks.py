@@ -17,7 +17,6 @@ from weft.edge.clocks import (
     check_clocks,
     check_spans,
     fine_tick,
-    progress_ticks,
     read_clock,
 )
 from weft.errors import InputError, SpecError
@@ -222,26 +221,3 @@ def test_an_open_end_on_a_tick_leaves_that_tick_out(closed: str, ends: tuple[int
 def test_bounds_beyond_64_bits_stay_as_wide_as_they_are() -> None:
     axis = axis_of(spec(upper=f"{10**9} weeks"), Clock("timestamp", 10**9), Clock("timestamp", 1))
     assert axis == Axis(left=10**9, right=1, lower=0, upper=10**9 * 7 * DAY_NS)
-
-
-@given(SIDES, STORED, STORED, st.integers(0, 10**12))
-def test_a_row_is_late_in_fine_ticks_where_it_is_in_exact_time(
-    clocks: tuple[Clock, Clock], largest: int, row: int, lateness: int
-) -> None:
-    one, two = clocks
-    tick = fine_tick(one, two)
-    exact = largest * one.tick - lateness
-    near = exact // two.tick + row % 3 - 1  # the watermark's own tick, and one to either side
-    allowed, _ = progress_ticks(spec(lateness=f"{lateness} ns"), one, two)
-    assert allowed is not None
-    watermark = largest * (one.tick // tick) - allowed[0]
-    assert (near * (two.tick // tick) < watermark) == (near * two.tick < exact)
-
-
-def test_lateness_and_idle_are_counted_in_the_finer_unit_of_each_side() -> None:
-    read = spec(lateness=("1500 us", "2s"), idle=("2s", None))
-    assert progress_ticks(read, Clock("timestamp", 10**9), Clock("timestamp", 10**6)) == (
-        (1, 2000),
-        (2000, None),
-    )
-    assert progress_ticks(spec(), Clock("timestamp", 1), Clock("timestamp", 1)) == (None, (None, None))

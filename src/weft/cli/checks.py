@@ -144,8 +144,7 @@ def kernel() -> Finding:
     if not well:
         return Finding("wrong", said, "reinstall numba and llvmlite; on a rare CPU NUMBA_CPU_NAME=generic")
     if said != "compiled":
-        found = "numba compiles nothing: every kernel runs as plain Python"
-        return Finding("warn", found, "unset NUMBA_DISABLE_JIT")
+        return Finding("wrong", "numba is told to compile nothing: no join runs", "unset NUMBA_DISABLE_JIT")
     return Finding("ok", f"compiled and run in {seconds:.1f} s, numba's start included")
 
 

@@ -13,7 +13,6 @@ from weft.edge.families import naive_beside_zoned
 from weft.errors import InputError, SpecError
 
 if TYPE_CHECKING:
-    from weft.spans import Span
     from weft.spec import JoinSpec
     from weft.types import Closed, Side
 
@@ -112,20 +111,3 @@ def _ends(lower: int, upper: int, closed: Closed, tick: int) -> tuple[int, int]:
     first = -(-lower // tick) if closed in ("both", "left") else lower // tick + 1
     last = upper // tick if closed in ("both", "right") else -(-upper // tick) - 1
     return first, last
-
-
-def progress_ticks(
-    spec: JoinSpec, left: Clock, right: Clock
-) -> tuple[tuple[int, int] | None, tuple[int | None, int | None]]:
-    """Return lateness and idle of both sides in fine ticks, rounded down.
-
-    A row at t is late if t < largest - lateness; for whole t that is t < largest - floor(lateness).
-    """
-    tick = fine_tick(left, right)
-    late, idle = spec.lateness, spec.idle
-    allowed = None if late is None else (late[0].value // tick, late[1].value // tick)
-    return allowed, (_down(idle[0], tick), _down(idle[1], tick))
-
-
-def _down(span: Span | None, tick: int) -> int | None:
-    return None if span is None else span.value // tick

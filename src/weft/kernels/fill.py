@@ -1,7 +1,7 @@
 """Write result columns: a probe value repeated, a base slice copied, or single rows gathered.
 
 Hits are (row, start, count) triples. Copies move 64 bytes at a time and may run past their end: the next
-one overwrites, and every buffer has SPARE bytes of room behind it. 33 GB/s where `take` reaches 5 to 8.
+one overwrites, and every buffer has SPARE bytes of room behind it. What bounds them is the speed of memory.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.jit import kernel
-from weft.kernels.words import at, copy64, prefetch, put, splat64
+from weft.kernels.words import at, copy64, put, splat64
 
 I64 = npt.NDArray[np.int64]
 U8 = npt.NDArray[np.uint8]
 
 SPARE = 64
-AHEAD = 8  # hits between asking for a slice and copying it
 # A value times this is its own pattern, repeated over eight bytes.
 REPEAT = {1: 0x0101010101010101, 2: 0x0001000100010001, 4: 0x0000000100000001, 8: 1}
 
@@ -53,7 +52,6 @@ def splat_wide(words: npt.NDArray[np.uint64], width: int, hits: I64, out: npt.ND
 def slices(base: int, width: int, hits: I64, out: int) -> None:
     """Copy each hit's slice of the column at address `base` to the address `out`. O(pairs)."""
     for i in range(hits.size // 3):
-        prefetch(base + at(hits, min(3 * (i + AHEAD) + 1, hits.size - 2)) * width)
         source = base + at(hits, 3 * i + 1) * width
         size = at(hits, 3 * i + 2) * width
         copy64(out, source)
@@ -78,9 +76,7 @@ def expand(hits: I64, rows: I64, positions: I64) -> None:
 @kernel
 def gather(values: Any, rows: I64, out: Any) -> None:
     """Write values[rows] to `out`. O(rows)."""
-    address = values.ctypes.data
     for i in range(rows.size):
-        prefetch(address + values.itemsize * at(rows, min(i + 2 * AHEAD, rows.size - 1)))
         put(out, i, at(values, at(rows, i)))
 
 

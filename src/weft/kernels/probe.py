@@ -15,7 +15,6 @@ U64 = npt.NDArray[np.uint64]
 Directory = tuple[U64, I32, I64]  # bits, ranks, offsets: see indexes/run.py
 
 AHEAD = 16  # rows between asking for a key's place in the run and looking at it
-ROOM = 8  # a run's lead column is followed by as many values that are read and never believed
 
 
 @kernel

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SOURCE, LATENESS = "_weft_source", "_weft_lateness"
 MOST = 2**63 - 1
+UNITS = {86_400 * 10**9: "days", 10**9: "s", 10**6: "ms", 10**3: "us", 1: "ns"}
 
 
 def threshold(watermark: int, tick: int) -> int:
@@ -55,8 +56,7 @@ def refuse_late(arrived: Arrived, late: Flags, first: int, binding: SideBinding)
     key = tuple(python_value(arrived.data.column(place)[row]) for place in binding.keys)
     time = python_value(arrived.data.column(binding.time)[row])
     lateness = first - int(arrived.times[row])
-    other = "" if binding.clock.kind == "integer" else " ns"
-    unit = {10**9: " s", 10**6: " ms", 10**3: " us"}.get(binding.clock.tick, other)
+    unit = "" if binding.clock.kind == "integer" else f" {UNITS[binding.clock.tick]}"
     count = int(late.sum())
     more = f" ({count} rows of the batch are late)" if count > 1 else ""
     named = zip(binding.key_fields(), key, strict=True)

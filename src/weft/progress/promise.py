@@ -23,7 +23,10 @@ UNITS: dict[int, Literal["D", "s", "ms", "us", "ns"]] = {
     DAY: "D", SECOND: "s", 10**6: "ms", 10**3: "us", 1: "ns",
 }  # fmt: skip
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-ALLOWED = "a datetime, a pandas Timestamp, a numpy datetime64 or an integer in the time column's own unit"
+ALLOWED = (
+    "a datetime (a date, for dates), a pandas Timestamp, a numpy datetime64 "
+    "or an integer in the time column's own unit"
+)
 
 
 def watermark_of(

@@ -2,12 +2,12 @@
 
 watermark = the minimum over the unfinished inputs i of
             max(largest time of i - lateness_i, largest time of all inputs - idle_i, what i was advanced to),
-never falling. All values are whole fine ticks, Python integers: nothing wraps.
+never falling. All values are Python integers (nanoseconds, or the unit of integer times): nothing wraps.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.types import SIDES, Side
@@ -40,7 +40,6 @@ class Progress:
     allowed: dict[Side, Allowed]
     inputs: Inputs
     watermark: int | None = None
-    over: bool = field(default=False)
 
     def observed(self, largest: dict[tuple[Side, int], int]) -> Progress:
         """Return the progress after rows, of which these are the largest times."""
@@ -78,10 +77,10 @@ class Progress:
         unfinished = [(side, each) for side in SIDES for each in inputs[side] if not each.finished]
         stands = [_stand(self.allowed[side], each, newest) for side, each in unfinished]
         if not stands or None in stands:
-            return replace(self, inputs=inputs, over=not stands)
+            return replace(self, inputs=inputs)
         lowest = min(stand for stand in stands if stand is not None)
         watermark = lowest if self.watermark is None else max(self.watermark, lowest)
-        return replace(self, inputs=inputs, watermark=watermark, over=False)
+        return replace(self, inputs=inputs, watermark=watermark)
 
 
 def start(allowed: dict[Side, Allowed], sources: tuple[int, int]) -> Progress:

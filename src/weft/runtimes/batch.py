@@ -11,6 +11,7 @@ from weft.edge.keys import as_words
 from weft.edge.result import out_columns, result_table
 from weft.indexes.pairs import Pairs
 from weft.indexes.run import build, probe, settled
+from weft.indexes.runs import DENSE
 from weft.operators.interval import reach
 from weft.runtimes.rows import batch_of
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from weft.spec import JoinSpec
     from weft.types import Side
-
-DENSE = 0.7  # pairs a right row from which its payload is sorted: see indexes/runs.py
 
 
 def join_tables(spec: JoinSpec, left: pa.Table, right: pa.Table) -> tuple[pa.Table, list[tuple[Side, str]]]:

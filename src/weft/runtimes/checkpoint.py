@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weft.edge.arrivals import arrive
-from weft.errors import StateError
+from weft.errors import StateError, shown
 from weft.progress.watermark import Input, Progress
 from weft.runtimes.inline import Inline, Join, Judged
+from weft.spans import Span
 from weft.state.chunks import decode, encode, read_table, write_table
 from weft.state.container import pack, unpack
 from weft.types import SIDES, Side
@@ -51,13 +52,14 @@ def load(engine: Inline, snapshot: object) -> Inline:
     fresh = Inline(engine.spec)
     schemas = {side: _schema_of(text) for side, text in header["schemas"].items()}
     _check_schemas(engine.sides, schemas)
-    fresh.learn({**{side: one.schema for side, one in engine.sides.items()}, **schemas})
+    fresh.learn(schemas)
     inputs = {side: tuple(Input(**each) for each in header["inputs"][side]) for side in SIDES}
     fresh.progress = Progress(fresh.progress.allowed, inputs, header["watermark"])
     fresh.counts.rows_in, fresh.counts.late = header["rows_in"], header["late"]
     fresh.counts.pairs_out = header["pairs_out"]
     for place, data in zip(header["chunks"], blobs, strict=True):
         _take(fresh, place, data)
+    fresh.learn({side: one.schema for side, one in engine.sides.items() if side not in schemas})
     return fresh
 
 
@@ -117,10 +119,19 @@ def _check_spec(spec: JoinSpec, other: dict[str, Any]) -> None:
     mine = spec.identity()
     unlike = [name for name in mine if mine[name] != other.get(name)]
     if unlike:
-        parts = "; ".join(f"`{name}` was {other.get(name)}, now {mine[name]}" for name in unlike)
+        parts = "; ".join(
+            f"`{name}` was {_said(other.get(name))}, now {_said(mine[name])}" for name in unlike
+        )
         allowed = "only `late`, `lateness` and `idle` may differ"
         message = f"the snapshot is of another join: {parts}."
         raise StateError(message, f"restore into an operator with the same arguments; {allowed}")
+
+
+def _said(value: Any) -> str:
+    """Return a part of a spec's identity as a user wrote it."""
+    if isinstance(value, list) and value[-1:] in (["ns"], ["ticks"]):
+        return Span(*value).code()
+    return shown(value)
 
 
 def _check_schemas(known: dict[Side, SideBinding], schemas: dict[Side, pa.Schema]) -> None:

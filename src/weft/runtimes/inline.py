@@ -114,6 +114,7 @@ class Inline:
     def learn(self, schemas: Mapping[Side, pa.Schema]) -> None:
         """Take the schemas of sides before their first batch."""
         self.sides, self.join = self._learned(schemas)
+        self.waiting = [] if self.join is not None else self.waiting
 
     def _learned(self, schemas: Mapping[Side, pa.Schema]) -> tuple[dict[Side, SideBinding], Join | None]:
         """Return the bindings with these schemas and, once both are there, a join with the waiting rows."""
@@ -170,7 +171,7 @@ class Inline:
         self, join: Join, small: SmallPushes, side: Side, source: int, data: Data
     ) -> pa.Table | None:
         """Try the short way; None, nothing changed, where the general one is needed."""
-        if data.num_rows > MOST_ROWS or self._due(join):
+        if data.num_rows > MOST_ROWS or self.progress.side_finished(other(side)) or self._due(join):
             return None
         batch = only_batch(data)
         if batch is None:

@@ -27,7 +27,8 @@ Desk: TypeAlias = npt.NDArray[np.int64]
 
 MOST_ROWS = 1024  # of a push that goes this way; above, the general way is as fast
 MOST_HITS = 16384
-ARENA = 16384  # rows of results that are built at once
+FIRST_ARENA = 1024  # rows of results that share memory: it is held while one of them is
+ARENA = 16384  # the same, once pushes give many
 UNKNOWN = -1  # keys in use, while no call is under way
 STRUCT = 10  # words of an exported Arrow array
 
@@ -44,7 +45,7 @@ class SmallPushes:
         self._desks = {side: self._desk(side) for side in SIDES}
         self._empty = binding.schema.empty_table()
         self._filled = 0
-        self.lay_arena(ARENA)
+        self.lay_arena(FIRST_ARENA)
 
     def _plan(self, side: Side) -> tuple[Desk, Desk]:
         """Return a side's kept columns (place, width) and the output's (own?, place, width, address)."""
@@ -117,7 +118,7 @@ class SmallPushes:
         )
         answer = self._call(batch, desk)
         if answer == lie.NO_ROOM and desk[lie.PAIRS] <= ARENA:
-            self.lay_arena(ARENA)
+            self.lay_arena(min(ARENA, max(FIRST_ARENA, 8 * int(desk[lie.PAIRS]))))
             answer = self._call(batch, desk)
         interner.size, desk[lie.USED] = int(desk[lie.USED]), UNKNOWN
         if answer != lie.DONE:
