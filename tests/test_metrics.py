@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -46,12 +47,13 @@ def test_rows_pairs_and_state_are_counted() -> None:
 
 def test_metrics_are_a_frozen_value_of_their_moment() -> None:
     op = weft.stream.IntervalJoin(on="key", time="ts", lower=0, upper=5, lateness=0)
-    before = op.metrics
+    before: Any = op.metrics
     op.push(left=TOLD.left.table(), right=TOLD.right.table())
     assert before.rows_in == {"left": 0, "right": 0}
     assert dataclasses.is_dataclass(before)
+    name = "pairs_out"
     with pytest.raises(dataclasses.FrozenInstanceError):
-        before.pairs_out = 7
+        setattr(before, name, 7)
     assert before != op.metrics
     assert op.metrics == op.metrics
 
@@ -78,12 +80,12 @@ def test_the_watermark_is_told_in_the_finer_unit(
         left={"ts": left},
         right={"ts": right},
     )
-    bounds = {"lower": 0, "upper": 5, "lateness": 0}
+    bounds: dict[str, Any] = {"lower": 0, "upper": 5, "lateness": 0}
     if not pa.types.is_integer(left):
         bounds = {name: f"{value} s" for name, value in bounds.items()}
     op = weft.stream.IntervalJoin(on="key", time="ts", **bounds)
     op.push(left=told.left.table(), right=told.right.table())
-    assert op.metrics.watermark == expected
-    assert type(op.metrics.watermark) is type(expected)
-    if isinstance(expected, np.datetime64):
-        assert op.metrics.watermark.dtype == expected.dtype
+    got: Any = op.metrics.watermark
+    assert got == expected
+    assert type(got) is type(expected)
+    assert getattr(got, "dtype", None) == getattr(expected, "dtype", None)

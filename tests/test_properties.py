@@ -81,7 +81,7 @@ def test_thousands_of_rows_give_the_pairs_duckdb_gives(seed: int, sizes: tuple[i
 
 @pytest.mark.parametrize("seed", range(4))
 def test_whole_tables_of_thousands_of_rows_give_the_pairs_duckdb_gives(seed: int) -> None:
-    case = long_case(Random(seed), 20_000)
+    case = long_case(Random(seed), 12_000)
     result = weft.interval_join(case.left.table(), case.right.table(), **case.arguments())
     assert pairs_of(result) == duck_pairs(case)
 

@@ -118,13 +118,14 @@ def concat(columns: Sequence[Any]) -> Column:
     return Cells(values, _joined_validity(columns), first.width)
 
 
+def chunks_of(array: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    """Return the pieces that an array is in."""
+    return list(array.chunks) if isinstance(array, pa.ChunkedArray) else [array]
+
+
 def joined(arrays: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.ChunkedArray:
     """Put Arrow arrays behind each other, in one piece where their offsets reach."""
-    chunks = [
-        chunk
-        for array in arrays
-        for chunk in (array.chunks if isinstance(array, pa.ChunkedArray) else [array])
-    ]
+    chunks = [chunk for array in arrays for chunk in chunks_of(array)]
     try:
         return pa.concat_arrays(chunks) if chunks else pa.nulls(0, arrays[0].type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # offsets beyond 2 GiB

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ import pytest
 
 import weft
 
-SPEC = {"on": "key", "time": "ts", "lower": -20, "upper": 20, "lateness": 8, "late": "route"}
+SPEC: dict[str, Any] = {"on": "key", "time": "ts", "lower": -20, "upper": 20, "lateness": 8, "late": "route"}
 HOME = str(Path(weft.__file__).parent)
 
 
@@ -43,7 +43,7 @@ def failing_at(number: int, call: Callable[[], Any]) -> bool:
             raise FallenOverError
 
     before = sys.gettrace()
-    sys.settrace(trace)  # type: ignore[arg-type]
+    sys.settrace(trace)
     try:
         call()
     except FallenOverError:
@@ -126,7 +126,8 @@ def later(kit: Kit, op: Any, start: int) -> Any:
     return [Counter(map(str, table.to_pylist())) for table in (*results, late["left"], late["right"])], counts
 
 
-Begin, Call = Callable[[Kit], Any], Callable[[Kit, Any], Any]
+Begin: TypeAlias = Callable[[Kit], Any]
+Call: TypeAlias = Callable[[Kit, Any], Any]
 CALLS: dict[str, tuple[Begin, Call, int]] = {
     "a push of both": (
         with_state,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -9,7 +11,7 @@ import weft
 from tests.support.drawing import drawn, pairs
 from tests.support.stage import push_all
 
-WIDE = {"on": "key", "time": "ts", "lower": -1000, "upper": 1000}
+WIDE: dict[str, Any] = {"on": "key", "time": "ts", "lower": -1000, "upper": 1000}
 
 THREE = drawn("""
     side  | source | id | key | ts
@@ -184,7 +186,11 @@ def test_batch_calls_know_no_late_rows_whatever_lateness_says() -> None:
         right | r1 | 1   | 100
         right | r2 | 1   | 0
     """)
-    plain = {"on": "key", "time": "ts", "lower": 0, "upper": 0}
-    for more in ({"lateness": 0, "late": "fail"}, {"lateness": (0, 5), "late": "route", "idle": 7}):
+    plain: dict[str, Any] = {"on": "key", "time": "ts", "lower": 0, "upper": 0}
+    settings: tuple[dict[str, Any], ...] = (
+        {"lateness": 0, "late": "fail"},
+        {"lateness": (0, 5), "late": "route", "idle": 7},
+    )
+    for more in settings:
         result = weft.interval_join(told.left.table(), told.right.table(), **plain, **more)
         assert result.num_rows == 2

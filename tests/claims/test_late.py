@@ -11,8 +11,9 @@ import weft
 from tests.support.drawing import drawn, pairs
 from tests.support.rows import pairs_of, rows_of
 from tests.support.stage import names_in, push_all, push_one
+from tests.support.watermark import Side
 
-WIDE = {"on": "key", "time": "ts", "lower": -1000, "upper": 1000, "lateness": 5}
+WIDE: dict[str, Any] = {"on": "key", "time": "ts", "lower": -1000, "upper": 1000, "lateness": 5}
 
 # After the first push the watermark is 95.
 TOLD = drawn("""
@@ -83,7 +84,8 @@ def test_route_hands_late_rows_back_whole_with_source_and_lateness() -> None:
     late = op.late()
     assert sorted(late) == ["left", "right"]
     added = [("_weft_source", pa.int32()), ("_weft_lateness", pa.int64())]
-    for side, one in (("left", TOLD.left), ("right", TOLD.right)):
+    sides: tuple[tuple[Side, Any], ...] = (("left", TOLD.left), ("right", TOLD.right))
+    for side, one in sides:
         assert [(field.name, field.type) for field in late[side].schema] == [
             *((field.name, field.type) for field in one.schema),
             *added,

@@ -18,7 +18,7 @@ from tests.support.families import PAYLOADS
 from tests.support.rows import multiset, pairs_of, rows_of
 from tests.support.stage import push_all
 
-SPEC = {"on": "key", "time": "ts", "lower": -5, "upper": 5, "lateness": 100}
+SPEC: dict[str, Any] = {"on": "key", "time": "ts", "lower": -5, "upper": 5, "lateness": 100}
 
 TOLD = drawn("""
     side  | id | key | ts

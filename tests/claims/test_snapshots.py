@@ -14,12 +14,12 @@ import weft
 from tests.support.cases import Case, assert_joined, side_of
 from tests.support.drawing import drawn, pairs
 from tests.support.families import PAYLOADS
-from tests.support.feeds import Push, Reload, draw_feed, lateness_needed
+from tests.support.feeds import Event, Push, Reload, draw_feed, lateness_needed
 from tests.support.players import Settings, player
 from tests.support.rows import pairs_of
 from tests.support.streams import cases
 
-SPEC = {"on": "key", "time": "ts", "lower": -5, "upper": 5, "lateness": 10}
+SPEC: dict[str, Any] = {"on": "key", "time": "ts", "lower": -5, "upper": 5, "lateness": 10}
 
 TOLD = drawn("""
     side  | id | key | ts
@@ -101,7 +101,7 @@ def test_every_type_of_payload_survives_a_restart() -> None:
         for at, (kind, pool) in enumerate(PAYLOADS)
     }
     case = Case(side_of(columns), side_of(columns), -2, 2)
-    feed = [
+    feed: list[Event] = [
         Push((0, 1, 2), None),
         Reload(),
         Push(None, (0, 1, 2)),

@@ -14,7 +14,7 @@ import weft
 from tests.support.drawing import Kinds, drawn, pairs
 from tests.support.stage import push_all
 
-WIDE = {"on": "key", "time": "ts", "lower": -100, "upper": 100}
+WIDE: dict[str, Any] = {"on": "key", "time": "ts", "lower": -100, "upper": 100}
 ROW = """
     side  | id | key | ts
     left  | l1 | 1   | 10

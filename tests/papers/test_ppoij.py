@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import pyarrow as pa
 import pytest
 
 import weft
@@ -15,6 +16,7 @@ from tests.support.drawing import drawn, pairs
 from tests.support.feeds import Push
 from tests.support.rows import pairs_of
 from tests.support.stage import push_all
+from tests.support.watermark import Side
 
 A_AND_B = drawn("""
     side  | id | key | ts
@@ -37,9 +39,9 @@ def stream() -> weft.stream.IntervalJoin:
 
 
 @pytest.mark.parametrize("order", [("left", "right"), ("right", "left")])
-def test_example_4_1_a_pair_is_not_emitted_twice_in_either_order(order: tuple[str, str]) -> None:
+def test_example_4_1_a_pair_is_not_emitted_twice_in_either_order(order: tuple[Side, Side]) -> None:
     op = stream()
-    tables = {"left": A_AND_B.left.table(), "right": A_AND_B.right.table()}
+    tables: dict[Side, pa.Table] = {"left": A_AND_B.left.table(), "right": A_AND_B.right.table()}
     results = [pairs_of(op.push(side, tables[side])) for side in order]
     assert results == [pairs(""), pairs("a1 b1")]
     # Later rows and the end bring no second copy.
@@ -49,9 +51,9 @@ def test_example_4_1_a_pair_is_not_emitted_twice_in_either_order(order: tuple[st
 
 
 @pytest.mark.parametrize("order", [("left", "right"), ("right", "left")])
-def test_example_4_2_a_pair_is_not_missed_in_either_order(order: tuple[str, str]) -> None:
+def test_example_4_2_a_pair_is_not_missed_in_either_order(order: tuple[Side, Side]) -> None:
     op = stream()
-    tables = {"left": A_AND_B.left.table(), "right": A_AND_B.right.table()}
+    tables: dict[Side, pa.Table] = {"left": A_AND_B.left.table(), "right": A_AND_B.right.table()}
     assert sum((pairs_of(op.push(side, tables[side])) for side in order), pairs("")) == pairs("a1 b1")
 
 

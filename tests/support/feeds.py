@@ -106,6 +106,8 @@ def _pushes(random: Random, rows: Iterable[tuple[Side, int]], sources: tuple[int
     if random.random() < 0.5:
         return [Push(left, right)]
     pushes: list[Push] = []
+    if len(rows) > 20:  # else a block of a thousand rows would fall apart into five hundred pushes
+        rows = sorted(rows, key=lambda row: row[0], reverse=random.random() < 0.5)
     for side, run in groupby(rows, key=lambda row: row[0]):
         positions = tuple(at for _, at in run)
         source = random.randrange(sources[0 if side == "left" else 1])

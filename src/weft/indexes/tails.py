@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from weft.columns import Bytes, Cells, Column, Held, Text, concat, roomy, take
+from weft.columns import Bytes, Cells, Column, Held, Text, chunks_of, joined, roomy, take
 
 CAPACITY = 8192  # rows of the mutable part; one more, and they become a run
 PIECES = 16  # held arrays that may wait to be joined
@@ -118,26 +118,27 @@ class HeldTail:
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
-        self._pieces: list[Held] = []
+        self._pieces: list[pa.Array] = []
 
-    def size_of(self, _rows: int) -> int:
-        """Return the bytes of all rows: it holds no more than there are."""
-        return sum(piece.array.nbytes for piece in self._pieces)
+    def size_of(self, rows: int) -> int:
+        """Return the bytes of all rows, of which there are `rows`."""
+        return int(self.column(rows).array.nbytes)
 
-    def add(self, _first: int, column: Held) -> None:
-        """Keep the column's rows, which come after all others."""
-        copied = take(column, np.arange(len(column)))
-        pieces = self._pieces
-        pieces.append(cast("Held", copied))
-        # O(log rows) copies of each row.
-        while len(pieces) > PIECES and len(pieces[-2]) <= 2 * len(pieces[-1]):
-            younger = pieces.pop()
-            pieces[-1] = cast("Held", concat([pieces[-1], younger]))
+    def add(self, first: int, column: Held) -> None:
+        """Keep the column's rows; they come after row `first`."""
+        pieces = self.column(first).array.chunks
+        pieces += chunks_of(cast("Held", take(column, np.arange(len(column)))).array)
+        while len(pieces) > PIECES and len(pieces[-2]) <= 2 * len(pieces[-1]):  # each row O(log rows) times
+            merged = chunks_of(joined(pieces[-2:]))
+            pieces[-2:] = merged
+            if len(merged) > 1:  # too long for one piece
+                break
+        self._pieces = pieces
 
     def truncate(self, rows: int) -> None:
         """Keep the first rows."""
-        self._pieces = [Held(self.column(rows).array[:rows])] if rows else []
+        self._pieces = self.column(rows).array.chunks
 
-    def column(self, _rows: int) -> Held:
-        """Return all rows: it holds no more than there are."""
-        return Held(pa.chunked_array([piece.array for piece in self._pieces], type=self._kind))
+    def column(self, rows: int) -> Held:
+        """Return the first rows."""
+        return Held(pa.chunked_array(self._pieces, type=self._kind)[:rows])
