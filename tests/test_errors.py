@@ -40,8 +40,8 @@ def test_every_error_is_a_weft_error_and_the_builtin_one_expects(kind: type[Weft
 
 
 def test_the_tree_in_the_docstring_holds_every_error() -> None:
-    assert errors.__doc__ is not None
-    assert all(kind.__name__ in errors.__doc__ for kind in TREE)
+    assert errors.WeftError.__doc__ is not None
+    assert all(kind.__name__ in errors.WeftError.__doc__ for kind in TREE)
 
 
 def test_the_hint_stands_in_a_paragraph_of_its_own() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from weft.types import Side
 
+WIDEST_TICKS = 128  # bits of an integer; times have 64
 LONGEST = 200  # characters of a duration; Python's own limit for digits lies far above
 
 SPELLINGS = {
@@ -84,6 +85,8 @@ def parse_span(name: str, value: object, side: Side | None = None) -> Span:
     if isinstance(value, timedelta):
         return Span((value.days * 86_400 + value.seconds) * 10**9 + value.microseconds * 10**3, "ns")
     if isinstance(value, Integral) and not isinstance(value, bool):
+        if int(value).bit_length() > WIDEST_TICKS:
+            raise refusal(value, subject, f"within {WIDEST_TICKS} bits", f"write {2**63 - 1} for an open end")
         return Span(int(value), "ticks")
     raise refusal(value, subject, ANYTHING, _hint(value))
 
