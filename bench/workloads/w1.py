@@ -13,6 +13,6 @@ W1 = Workload(
     jobs=join_jobs(
         case_of(STREAM, -SECOND, SECOND), "weft", "polars-bucket", "polars-packed", "duckdb-bucket"
     ),
-    figures=throughput(2, 4, "polars-bucket", "duckdb-bucket"),
+    figures=throughput(2, 4, "polars-bucket", "polars-packed", "duckdb-bucket"),
     rows=STREAM.rows,
 )
