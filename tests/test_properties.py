@@ -20,7 +20,7 @@ from tests.support.runtimes import Runtime
 from tests.support.streams import cases, draw_case
 
 chance = st.randoms(use_true_random=False)
-EXAMPLES = settings.get_profile(settings.get_current_profile_name()).max_examples
+EXAMPLES = settings().max_examples  # of the profile that conftest chose
 
 
 @given(case=cases(), random=chance)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -90,6 +92,51 @@ def test_a_slice_of_a_longer_table_brings_only_its_own_rows(runtime: Runtime) ->
         expected = case.expected([2, 3, 4, 5], [2, 3, 4, 5])
         result = weft.interval_join(part, part, **case.arguments())
         assert multiset(rows_of(result)) == multiset(expected)
+
+
+RARE: dict[str, Callable[[], pa.Array]] = {
+    "run-end encoded": lambda: pa.RunEndEncodedArray.from_arrays(
+        pa.array([1, 3], pa.int32()), pa.array(["a", None])
+    ),
+    "sparse union": lambda: pa.UnionArray.from_sparse(
+        pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])]
+    ),
+    "dense union": lambda: pa.UnionArray.from_dense(
+        pa.array([0, 1, 0], pa.int8()), pa.array([0, 0, 1], pa.int32()), [pa.array([1, 2]), pa.array(["a"])]
+    ),
+    "dictionary of lists": lambda: pa.DictionaryArray.from_arrays(
+        pa.array([0, None, 1]), pa.array([[1], [2, 3]])
+    ),
+    "ordered dictionary": lambda: pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, None], pa.int8()), pa.array(["lo", "hi"]), ordered=True
+    ),
+    "struct of a dictionary": lambda: pa.StructArray.from_arrays(
+        [pa.array(["a", None, "b"]).dictionary_encode()], ["x"]
+    ),
+    "tensors": lambda: pa.ExtensionArray.from_storage(
+        pa.fixed_shape_tensor(pa.int32(), [2]), pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.int32(), 2))
+    ),
+    "list of views": lambda: pa.array([["a" * 20], None, ["b"]], pa.list_(pa.string_view())),
+    "struct of a view": lambda: pa.array(
+        [{"a": "a" * 20}, None, {"a": "b"}], pa.struct([("a", pa.string_view())])
+    ),
+}
+
+
+@pytest.mark.parametrize("made", RARE.values(), ids=list(RARE))
+@pytest.mark.parametrize("pushes", [0, 1, 3], ids=["table", "one push", "row by row"])
+def test_rare_types_pass_through_unchanged_too(made: Callable[[], pa.Array], pushes: int) -> None:
+    array = made()
+    table = pa.table({"key": [1, 1, 1], "ts": [0, 1, 2], "p": array})
+    if pushes == 0:
+        result = weft.interval_join(table, table, on="key", time="ts", lower=-5, upper=5)
+    else:
+        op = weft.stream.IntervalJoin(on="key", time="ts", lower=-5, upper=5, lateness=9)
+        parts = [table.slice(at, 3 // pushes) for at in range(pushes)]
+        result = pa.concat_tables([op.push(side, part) for part in parts for side in ("left", "right")][1:])
+    result.validate(full=True)
+    assert result.schema.field("p").type == result.schema.field("p_right").type == array.type
+    assert Counter(map(repr, result["p"].to_pylist())) == Counter(map(repr, array.to_pylist() * 3))
 
 
 def test_field_metadata_and_nullability_are_kept(runtime: Runtime) -> None:

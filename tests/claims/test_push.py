@@ -194,6 +194,17 @@ def test_a_refused_first_push_fixes_no_schema() -> None:
     assert pairs_of(op.push(left=LEFT, right=RIGHT)) == pairs("l1 r1, l1 r2, l2 r1")
 
 
+def test_a_null_in_a_column_that_came_without_nulls_by_its_schema_is_refused() -> None:
+    strict = pa.schema(
+        [LEFT.schema.field("id").with_nullable(False), *[LEFT.schema.field(at) for at in (1, 2)]]
+    )
+    op = weft.stream.IntervalJoin(**SPEC)
+    op.push(left=LEFT.cast(strict), right=RIGHT)
+    assert op.push(left=LEFT).num_rows == 3  # no null in it: the declaration still holds
+    with pytest.raises(weft.InputError, match="id"):
+        op.push(left=LEFT.set_column(0, "id", pa.nulls(2, pa.string())))
+
+
 def test_a_schema_that_comes_in_another_column_order_is_refused_or_joined_by_name() -> None:
     op = weft.stream.IntervalJoin(**SPEC)
     op.push(left=LEFT.slice(0, 1), right=RIGHT)

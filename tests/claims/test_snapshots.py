@@ -181,6 +181,40 @@ def test_a_snapshot_cut_short_or_too_long_is_refused() -> None:
     op.restore(blob)
 
 
+def test_a_snapshot_of_another_version_is_refused_by_its_number() -> None:
+    blob = begun().snapshot()
+    version = int.from_bytes(blob[4:8], "big")
+    other = blob[:4] + (version + 1).to_bytes(4, "big") + blob[8:]
+    with pytest.raises(weft.StateError, match=f"{version + 1}.*{version}"):
+        begun().restore(other)
+
+
+def test_a_snapshot_of_other_columns_is_refused() -> None:
+    narrow = TOLD.left.table().drop_columns(["id"]).schema
+    for blob in (begun().snapshot(), begun_on_the_left().snapshot()):
+        op = weft.stream.IntervalJoin(**SPEC, left_schema=narrow)
+        with pytest.raises(weft.StateError):
+            op.restore(blob)
+
+
+def test_a_restored_stream_knows_its_columns() -> None:
+    for blob in (begun().snapshot(), begun_on_the_left().snapshot()):
+        op = weft.stream.IntervalJoin(**SPEC)
+        op.restore(blob)
+        with pytest.raises(weft.InputError):
+            op.push("left", TOLD.left.table().drop_columns(["id"]))
+        result = op.push("right", TOLD.right.table([1]))
+        assert result.column_names == ["id", "key", "ts", "id_right", "ts_right"]
+        assert pairs_of(result) == pairs("l1 r2")
+
+
+def begun_on_the_left() -> Any:
+    """Return a stream that knows one side only."""
+    op = weft.stream.IntervalJoin(**SPEC)
+    op.push("left", TOLD.left.table([0, 1]))
+    return op
+
+
 def test_a_refused_restore_leaves_the_stream_as_it_was() -> None:
     op = begun()
     blob = op.snapshot()

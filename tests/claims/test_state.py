@@ -37,10 +37,13 @@ def stream(**more: Any) -> Any:
 @pytest.mark.parametrize(("rows", "pushes"), [(1, 12_000), (7, 3000), (200, 500), (5000, 60)])
 def test_state_is_flat_on_an_endless_stream(rows: int, pushes: int) -> None:
     op = stream()
-    seen = []
+    seen, allocated = [], []
     for at in range(pushes):
-        op.push(left=batch(at * rows, rows, 50), right=batch(at * rows, rows, 50, seed=1))
+        op.push("left", batch(at * rows, rows, 50))
+        op.push("right", batch(at * rows, rows, 50, seed=1))
         seen.append(op.metrics)
+        allocated.append(pa.total_allocated_bytes())
+    assert max(allocated[pushes // 2 :]) <= 1.2 * max(allocated[: pushes // 2]) + 10_000
     early, late = seen[: pushes // 2], seen[pushes // 2 :]
     for side in ("left", "right"):
         for name in ("rows", "bytes", "runs"):

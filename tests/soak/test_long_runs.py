@@ -32,7 +32,7 @@ def for_a_while(seed: int, one: Callable[[int], None]) -> None:
     while time.monotonic() < end:
         try:
             one(at)
-        except Exception as error:
+        except (Exception, pytest.fail.Exception) as error:
             error.add_note(f"repeat with WEFT_SEED={at}")
             raise
         at += 1
@@ -47,7 +47,7 @@ def test_a_property_holds_for_seed_after_seed(claim: Property, rows: int, seed: 
         case = draw_case(random, rows)
         try:
             claim(case, random)
-        except Exception as error:
+        except (Exception, pytest.fail.Exception) as error:
             error.add_note(repr(case) if rows <= 12 else f"{rows} rows a side")
             raise
 

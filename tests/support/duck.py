@@ -21,20 +21,15 @@ def duck_pairs(
     tables = {"l": case.left.table(left), "r": case.right.table(right)}
     with duckdb.connect() as duck:
         for name, table in tables.items():
-            duck.register(name, _with_integer_time(table, case.left_time if name == "l" else case.right_time))
+            keys = ["id", *(pair[name == "r"] for pair in case.on)]
+            time = case.left_time if name == "l" else case.right_time
+            duck.register(name, table.select(keys).append_column("_time", _stored(table[time])))
         rows = duck.execute(_query(case)).fetchall()
     return Counter(rows)
 
 
-def _with_integer_time(table: pa.Table, time: str) -> pa.Table:
-    column = table[time]
-    stored = (
-        column.cast(pa.int32()).cast(pa.int64())
-        if pa.types.is_date32(column.type)
-        else column.cast(pa.int64())
-    )
-    kept = [name for name in table.column_names if name != time]
-    return table.select(kept).append_column("_time", stored)
+def _stored(time: pa.ChunkedArray) -> pa.ChunkedArray:
+    return (time.cast(pa.int32()) if pa.types.is_date32(time.type) else time).cast(pa.int64())
 
 
 def _query(case: Case) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tests.support.rows import DAY_NS, tick_of
@@ -135,6 +136,18 @@ FAMILIES = (
     ),
 )
 
+WORDS = ("", "word", "a longer word, with more than twelve bytes")
+NEWER = [
+    (getattr(pa, name), values)
+    for name, values in (
+        ("string_view", WORDS),
+        ("binary_view", tuple(word.encode() for word in WORDS)),
+        ("uuid", (b"0123456789abcdef", b"\0" * 16)),
+        ("bool8", (0, 1)),
+        ("json_", ("{}", "[1]")),
+    )
+    if hasattr(pa, name)
+]
 PAYLOADS: tuple[tuple[pa.DataType, tuple[Any, ...]], ...] = (
     (pa.int64(), (0, -1, 2**63 - 1)),
     (pa.int8(), (0, -128)),
@@ -142,8 +155,8 @@ PAYLOADS: tuple[tuple[pa.DataType, tuple[Any, ...]], ...] = (
     (pa.float64(), (0.5, float("nan"), float("inf"))),
     (pa.float32(), (0.5, -1.0)),
     (pa.bool_(), (True, False)),
-    (pa.string(), ("", "word", "a longer word, with more than twelve bytes")),
-    (pa.large_string(), ("", "word", "a longer word, with more than twelve bytes")),
+    (pa.string(), WORDS),
+    (pa.large_string(), WORDS),
     (pa.binary(), (b"", b"\0\xff")),
     (pa.binary(3), (b"abc", b"\0\0\0")),
     (pa.decimal128(12, 3), (Decimal("1.250"), Decimal("-7.000"))),
@@ -161,11 +174,11 @@ PAYLOADS: tuple[tuple[pa.DataType, tuple[Any, ...]], ...] = (
     (pa.dictionary(pa.int8(), pa.string()), ("red", "green", "blue")),
     (pa.dictionary(pa.uint16(), pa.int64()), (7, 9)),
     (pa.null(), (None,)),
-    *(
-        ((pa.string_view(), ("", "word", "a longer word, with more than twelve bytes")),)
-        if hasattr(pa, "string_view")
-        else ()
-    ),
-    *(((pa.uuid(), (b"0123456789abcdef", b"\0" * 16)),) if hasattr(pa, "uuid") else ()),
-    *(((pa.bool8(), (0, 1)),) if hasattr(pa, "bool8") else ()),
+    (pa.float16(), (np.float16(1.5), np.float16(-2))),
+    (pa.month_day_nano_interval(), ((1, 2, 3), (0, 0, 0))),
+    (pa.time32("s"), (0, 86_399)),
+    (pa.list_(pa.string(), 2), (["a", "b"], ["c", None])),
+    (pa.list_view(pa.int32()), ([], [1], [2, None])),
+    (pa.large_list_view(pa.string()), ([], ["a"], [None])),
+    *((maker(), values) for maker, values in NEWER),
 )

@@ -180,7 +180,6 @@ def check_run(run: Run) -> None:
 
 
 def _ascends(run: Run) -> bool:
-    steps = np.diff(run.lead)
-    inside = np.ones(steps.size, bool)
-    inside[run.offsets[1:-1] - 1] = False
-    return bool((steps[inside] >= 0).all())
+    within = np.ones(max(len(run) - 1, 0), bool)
+    within[run.offsets[1:-1] - 1] = False
+    return bool((run.lead[1:] >= run.lead[:-1])[within].all())
