@@ -72,7 +72,7 @@ def roomy(count: int, word: Any = np.uint8) -> npt.NDArray[Any]:
 def take(column: Column, rows: Rows) -> Column:
     """Copy the given rows, in that order; the copy keeps nothing of its source alive."""
     if isinstance(column, Held):
-        return Held(compacted(column.array.take(pa.array(rows))))
+        return Held(compacted(joined([column.array.take(pa.array(rows))])))
     valid = None if column.valid is None else _taken(column.valid, rows)
     if isinstance(column, Text):
         offsets = np.empty(rows.size + 1, np.int64)
@@ -127,7 +127,7 @@ def joined(arrays: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.Chunke
     """Put Arrow arrays behind each other, in one piece where their offsets reach."""
     chunks = [chunk for array in arrays for chunk in chunks_of(array)]
     try:
-        return pa.concat_arrays(chunks) if chunks else pa.nulls(0, arrays[0].type)
+        return pa.concat_arrays(chunks) if chunks else arrays[0]
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # offsets beyond 2 GiB
         return pa.chunked_array(chunks)
 

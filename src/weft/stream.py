@@ -209,7 +209,8 @@ class IntervalJoin:
         known = self._engine.sides.get(side)
         data = read_batch(side, given, None if known is None else known.schema)
         if known is not None and not data.schema.equals(known.schema):
-            _check_schema(side, known.schema, data.schema)
+            _check_schema(side, known.schema, data)
+            data = type(data).from_arrays(data.columns, schema=known.schema)
         return data
 
     def _check_source(self, side: Side, source: int) -> None:
@@ -257,15 +258,20 @@ def _given(side: Any, batch: Any, left: Any, right: Any, source: int) -> list[tu
     return [(side, batch)]
 
 
-def _check_schema(side: Side, known: pa.Schema, came: pa.Schema) -> None:
+def _check_schema(side: Side, known: pa.Schema, data: pa.Table | pa.RecordBatch) -> None:
     """Refuse a batch whose columns are not those of the first."""
-    if known.names == came.names and known.types == came.types:
-        return
+    came = data.schema
     if known.names != came.names:
         wanted, got = (", ".join(schema.names) for schema in (known, came))
         message = f"{side} must keep its columns between pushes: {wanted}; got {got}."
         raise InputError(message, "select the columns in the order of the first push")
-    types = zip(known.names, known.types, came.types, strict=True)
-    name, was, is_ = next((name, was, is_) for name, was, is_ in types if was != is_)
-    message = f"{side} must keep its types between pushes: {shown(name)} was {was}; got {is_}."
-    raise InputError(message, f"cast it to {was}, or begin a new operator")
+    rule, declare = f"{side} must keep its types between pushes", f"declare the columns with {side}_schema="
+    for place, (was, is_) in enumerate(zip(known, came, strict=True)):
+        name, type_ = shown(was.name), was.type
+        if type_ != is_.type:
+            hint = declare if pa.types.is_null(type_) else f"cast it to {type_}"
+            message = f"{rule}: {name} was {type_}; got {is_.type}."
+            raise InputError(message, f"{hint}, or begin a new operator")
+        if not was.nullable and data.column(place).null_count:
+            message = f"{rule}: {name} was not null; got a null."
+            raise InputError(message, f"{declare}, or begin a new operator")

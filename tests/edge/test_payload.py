@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.kernels.memory import tries
 from tests.support.families import PAYLOADS, array_of
 from weft.columns import Cells, Column, Held, Text
-from weft.edge.payload import is_text, plain, read, stored, width_of, words
+from weft.edge.payload import is_text, read, width_of, words
+from weft.edge.stored import plain, restored, stored
 
 KINDS = {str(kind): (kind, [None, *values]) for kind, values in PAYLOADS}
 MORE: list[tuple[pa.DataType, list[Any]]] = [
@@ -84,6 +86,7 @@ def plain_bytes(source: pa.Array, width: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", KINDS)
+@tries(25)
 @given(PICKS, st.integers(0, 12), st.integers(0, 40))
 def test_any_slice_of_any_column_is_read_as_it_is(
     name: str, picks: list[int], first: int, count: int
@@ -94,6 +97,7 @@ def test_any_slice_of_any_column_is_read_as_it_is(
 
 
 @pytest.mark.parametrize("name", KINDS)
+@tries(20)
 @given(st.lists(PICKS, max_size=4))
 def test_chunks_are_read_as_one_column(name: str, parts: list[list[int]]) -> None:
     kind, values = KINDS[name]
@@ -114,6 +118,18 @@ def test_the_kind_of_a_column_is_told_by_its_stored_type(name: str) -> None:
     assert isinstance(column, Cells) == (width_of(inner) > 0)
     if isinstance(column, Cells):
         assert column.width == width_of(inner)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@tries(15)
+@given(PICKS, st.integers(0, 3))
+def test_what_is_stored_comes_back_as_it_was(name: str, picks: list[int], first: int) -> None:
+    kind, values = KINDS[name]
+    source = made(kind, values, picks).slice(first)
+    again = restored(stored(source), kind)
+    again.validate(full=True)
+    assert again.type == kind
+    assert list(map(repr, again.to_pylist())) == list(map(repr, source.to_pylist()))
 
 
 WIDTHS = {

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.edge.test_payload import KINDS, made
+from tests.kernels.memory import tries
 from weft.columns import Held, take
 from weft.edge.payload import read
 from weft.edge.result import OutColumn, result_table, rows_table
@@ -88,14 +89,14 @@ def drawn(seed: int, name: str) -> list[Part]:
 
 @pytest.mark.parametrize("name", KINDS)
 @given(SEEDS)
-@settings(max_examples=25)
+@tries(25)
 def test_every_pair_has_the_values_of_its_rows(name: str, seed: int) -> None:
     assert_told(name, drawn(seed, name))
 
 
 @pytest.mark.parametrize("name", KINDS)
 @given(SEEDS, st.lists(st.integers(0, 10**6), max_size=40))
-@settings(max_examples=15)
+@tries(15)
 def test_rows_of_a_table_are_those_that_were_asked_for(name: str, seed: int, wanted: list[int]) -> None:
     kind, values = KINDS[name]
     source = made(kind, values, Random(seed).choices(range(20), k=30))
@@ -130,7 +131,7 @@ def short_texts() -> Iterator[None]:
 @pytest.mark.usefixtures("short_texts")
 @pytest.mark.parametrize("name", ["string", "binary"])
 @given(seed=SEEDS)
-@settings(max_examples=25)
+@tries(25)
 def test_text_beyond_its_offsets_is_cut_into_chunks(name: str, seed: int) -> None:
     parts = drawn(seed, name)
     assert_told(name, parts)

@@ -24,6 +24,7 @@ from tests.indexes.rows import (
     probe_of,
     rows_in,
 )
+from tests.kernels.memory import tries
 from weft.indexes.run import ALL, NEVER
 from weft.indexes.runs import FAN, Runs, crowd, level
 
@@ -167,6 +168,7 @@ class RunsMachine(RuleBasedStateMachine):
 
 
 TestRuns: Any = RunsMachine.TestCase
+TestRuns.settings = tries(45)
 
 
 def filled(batches: Sequence[int], disorder: int = 0) -> tuple[Runs, Rows]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from weft.kernels.fill import SPARE
@@ -19,8 +20,14 @@ INT64 = st.one_of(NEAR, st.sampled_from(ENDS), st.integers(LOW, HIGH))
 SEEDS = st.integers(0, 2**32 - 1)
 
 UNTOUCHED = 0xA5
+TRIES = 60  # examples a property in the default profile
 EDGE = 128  # bytes before and behind a target that are looked at
 BEHIND = SPARE // 8  # words behind a run's leads that kernels may read, and never believe
+
+
+def tries(count: int) -> settings:
+    """Let a property try so many examples in the default profile, and as many more in a longer one."""
+    return settings(max_examples=max(1, settings.default.max_examples * count // TRIES))
 
 
 def words(values: Sequence[int], kind: Any = np.int64) -> npt.NDArray[Any]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.kernels.memory import BEHIND, ENDS, INT64, NEAR, SEEDS, followed, triples, words
+from tests.kernels.memory import BEHIND, ENDS, INT64, NEAR, SEEDS, followed, tries, triples, words
 from weft.kernels.probe import gallop, gallop_past, search, slot_of, sweep
 
 Row = tuple[int, int]
@@ -167,6 +167,7 @@ ORDERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("order", ORDERS)
+@tries(25)
 @given(seed=SEEDS, keys=st.sampled_from([1, 7, 64, 500]), width=st.sampled_from([0, 3, 100, 10**6]))
 def test_long_runs_are_probed_as_numpy_searches_them(order: str, seed: int, keys: int, width: int) -> None:
     random = np.random.default_rng(seed)

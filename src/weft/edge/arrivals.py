@@ -33,11 +33,7 @@ class Arrived:
     data: Data
     times: Rows
     timed: Flags | None
-
-    def largest(self) -> int | None:
-        """Return the largest time, None without any."""
-        times = self.times if self.timed is None else self.times[self.timed]
-        return int(times.max()) if times.size else None
+    largest: int | None
 
 
 def arrive(side: Side, source: int, data: Data, binding: SideBinding) -> Arrived:
@@ -45,12 +41,18 @@ def arrive(side: Side, source: int, data: Data, binding: SideBinding) -> Arrived
     column = data.column(binding.time)
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     each = [whole_numbers(_unsigned_checked(plain_array(chunk), side, binding)) for chunk in chunks]
-    if len(each) == 1:
-        return Arrived(side, source, data, *each[0])
+    times, timed = each[0] if len(each) == 1 else _joined(each)
+    known = times if timed is None else times[timed]
+    return Arrived(side, source, data, times, timed, int(known.max()) if known.size else None)
+
+
+def _joined(each: Sequence[tuple[Rows, Flags | None]]) -> tuple[Rows, Flags | None]:
     times = np.concatenate([np.empty(0, np.int64), *(values for values, _ in each)])
-    flags = [np.ones(values.size, np.bool_) if timed is None else timed for values, timed in each]
-    some = any(timed is not None for _, timed in each)
-    return Arrived(side, source, data, times, np.concatenate(flags) if some else None)
+    if all(timed is None for _, timed in each):
+        return times, None
+    return times, np.concatenate(
+        [np.ones(values.size, np.bool_) if timed is None else timed for values, timed in each]
+    )
 
 
 def _unsigned_checked(array: pa.Array, side: Side, binding: SideBinding) -> pa.Array:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from weft.edge.clocks import Axis, Clock, axis_of, check_clocks, check_spans, read_clock
 from weft.edge.families import KeyFamily, key_family, kind_of
 from weft.edge.names import Origin, check_names, kept_columns, place, result_columns
+from weft.edge.stored import check_carried
 
 if TYPE_CHECKING:
     from weft.spec import JoinSpec
@@ -70,6 +71,8 @@ def bind(spec: JoinSpec, left: SideBinding, right: SideBinding) -> Binding:
     named = result_columns(left.schema.names, right.schema.names, spec.on, spec.suffixes)
     columns = kept_columns(spec.columns, named)
     output = tuple(columns.values())
+    for side, at in output:
+        check_carried(side, (left if side == "left" else right).schema.field(at))
     return Binding(
         left=left,
         right=right,

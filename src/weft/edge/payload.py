@@ -1,4 +1,4 @@
-"""Read Arrow columns as the engine's own: extension types, run ends and views are stored plain."""
+"""Read Arrow columns as the engine's own: as cells, text, or held arrays of plain types."""
 
 from __future__ import annotations
 
@@ -7,26 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from weft.columns import Bytes, Cells, Column, Held, Text, concat
+from weft.edge.stored import plain, stored
 
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-WIDE_INDEX = pa.int64()  # batches' dictionaries are unified while stored: narrow indices would overflow
 LARGE = (pa.large_string(), pa.large_binary())
-
-
-def plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type that is stored for a column of type `kind`."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return plain(kind.storage_type)
-    if pt.is_run_end_encoded(kind):
-        return plain(kind.value_type)
-    if pt.is_dictionary(kind):
-        return pa.dictionary(WIDE_INDEX, kind.value_type, kind.ordered)
-    return VIEWS.get(kind, kind)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -51,7 +38,7 @@ def read(array: pa.Array | pa.ChunkedArray) -> Column:
     """Read an Arrow column; what is of fixed width and in one piece is not copied."""
     if isinstance(array, pa.ChunkedArray):
         if array.num_chunks != 1:
-            return concat([read(chunk) for chunk in array.chunks] or [read(pa.nulls(0, array.type))])
+            return concat([read(chunk) for chunk in array.chunks] or [read(pa.nulls(0, plain(array.type)))])
         array = array.chunk(0)
     kind = plain(array.type)
     array = stored(array)
@@ -59,18 +46,6 @@ def read(array: pa.Array | pa.ChunkedArray) -> Column:
         return _read_text(array, kind)
     width = width_of(kind)
     return _read_cells(array, kind, width) if width else Held(array)
-
-
-def stored(array: pa.Array) -> pa.Array:
-    """Strip extension types, run ends and views; widen the indices of dictionaries."""
-    if isinstance(array, pa.ExtensionArray):
-        return stored(array.storage)
-    if pt.is_run_end_encoded(array.type):
-        return stored(pc.run_end_decode(array))
-    if isinstance(array, pa.DictionaryArray):
-        indices = array.indices.cast(WIDE_INDEX)
-        return pa.DictionaryArray.from_arrays(indices, array.dictionary, ordered=array.type.ordered)
-    return array.cast(VIEWS[array.type]) if array.type in VIEWS else array
 
 
 class _Borrowed:

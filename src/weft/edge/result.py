@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
-from weft.columns import Cells, Column, Held, Rows, Text, compacted, joined
-from weft.edge.payload import LARGE, plain, read, words
+from weft.columns import Cells, Column, Held, Rows, Text, chunks_of, compacted, joined
+from weft.edge.payload import LARGE, read, words
+from weft.edge.stored import VIEWS, TooLongError, plain, restored
 from weft.indexes.pairs import Pairs, halved, row_numbers
 from weft.kernels.fill import REPEAT, SPARE, gather, gather_wide, slices, splat, splat_wide
 from weft.kernels.text import measure, size_of_slices, size_of_splats, text_rows, text_slices, text_splats
@@ -46,10 +47,6 @@ def rows_table(data: pa.Table | pa.RecordBatch, rows: Rows) -> pa.Table:
     return result_table(data.schema, whole, [Pairs(hits.ravel(), rows.size, "left", columns, ())])
 
 
-class _TooLongError(Exception):
-    """A text column needs more than 32-bit offsets can reach."""
-
-
 def out_columns(binding: Binding) -> tuple[OutColumn, ...]:
     """Return where each result column is found among its side's payload."""
     return tuple(
@@ -58,14 +55,19 @@ def out_columns(binding: Binding) -> tuple[OutColumn, ...]:
     )
 
 
+def empty_table(schema: pa.Schema) -> pa.Table:
+    """Return a table without rows; `schema.empty_table()` fails for unions and extensions inside structs."""
+    return pa.Table.from_batches([], schema)
+
+
 def result_table(schema: pa.Schema, columns: Sequence[OutColumn], pairs: Sequence[Pairs]) -> pa.Table:
     """Build the table of all pairs; cut in two, again and again, where text outgrows its offsets."""
     found = [part for part in pairs if part.count]
     if not found:
-        return schema.empty_table()
+        return empty_table(schema)
     try:
         arrays = [_write(column, found) for column in columns]
-    except _TooLongError:
+    except TooLongError:
         first, second = halved(found)
         return pa.concat_tables([result_table(schema, columns, first), result_table(schema, columns, second)])
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -80,33 +82,13 @@ def _write(column: OutColumn, pairs: Sequence[Pairs]) -> pa.Array | pa.ChunkedAr
     kind = plain(column.kind)
     first = parts[0][0]
     if isinstance(first, Held):
-        return _restored(pa.chunked_array([_held(part) for part in parts], type=kind), column.kind)
-    array = _write_text(kind, parts) if isinstance(first, Text) else _write_cells(kind, parts)
-    return _restored(array, column.kind)
-
-
-def _restored(array: Any, kind: pa.DataType) -> Any:
-    """Give an array of the stored type the column's own type again."""
-    if array.type == kind:
-        return array
-    if isinstance(array, pa.ChunkedArray):
-        return pa.chunked_array([_restored(chunk, kind) for chunk in array.chunks], type=kind)
-    if isinstance(kind, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(kind, _restored(array, kind.storage_type))
-    if pt.is_run_end_encoded(kind):
-        return pa.compute.run_end_encode(_restored(array, kind.value_type), run_end_type=kind.run_end_type)
-    return _narrowed(array, kind) if pt.is_dictionary(kind) else array.cast(kind)
-
-
-def _narrowed(array: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.DictionaryArray:
-    """Give a dictionary its own index type again; where too many words are used for it, the result is cut."""
-    if len(array.dictionary) > 2 ** (kind.index_type.bit_width - 1):
-        array = compacted(array, spare=0)
-    try:
-        indices = array.indices.cast(kind.index_type)
-    except pa.ArrowInvalid as error:
-        raise _TooLongError from error
-    return pa.DictionaryArray.from_arrays(indices, array.dictionary, ordered=kind.ordered)
+        pieces = [piece for part in parts for piece in _held(part)]
+        return restored(pa.chunked_array(pieces, type=kind), column.kind)
+    if isinstance(first, Text):
+        array = _write_text(kind, parts, limited=kind not in LARGE or column.kind in VIEWS)
+    else:
+        array = _write_cells(kind, parts)
+    return restored(array, column.kind)
 
 
 def _write_cells(kind: pa.DataType, parts: Sequence[Part[Cells]]) -> pa.Array:
@@ -168,10 +150,10 @@ def _fill_wide(values: npt.NDArray[Any], part: Part[Any], out: tuple[pa.Buffer, 
         gather_wide(values, size, row_numbers(pairs)[1], target)
 
 
-def _write_text(kind: pa.DataType, parts: Sequence[Part[Text]]) -> pa.Array:
+def _write_text(kind: pa.DataType, parts: Sequence[Part[Text]], *, limited: bool) -> pa.Array:
     sizes = [_text_size(part) for part in parts]
-    if kind not in LARGE and sum(sizes) > LONGEST:
-        raise _TooLongError
+    if limited and sum(sizes) > LONGEST:
+        raise TooLongError
     total = sum(pairs.count for _, _, pairs in parts)
     data = pa.allocate_buffer(sum(sizes) + SPARE)
     offsets = np.empty(total + 1, np.int64 if kind in LARGE else np.int32)
@@ -206,12 +188,12 @@ def _fill_text(part: Part[Text], ends: npt.NDArray[Any], end: int, address: int)
         text_rows(text, row_numbers(pairs)[1], ends, end, address)
 
 
-def _held(part: Part[Held]) -> pa.Array:
+def _held(part: Part[Held]) -> list[pa.Array]:
     column, of_probe, pairs = part
     try:
         taken = column.array.take(pa.array(row_numbers(pairs)[not of_probe]))
     except pa.ArrowInvalid as error:  # the offsets of a nested column overflow
         if pairs.count > 1:
-            raise _TooLongError from error
+            raise TooLongError from error
         raise
-    return taken if isinstance(taken, pa.Array) else joined([taken])
+    return [compacted(chunk) for chunk in chunks_of(joined([taken]))]

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from weft.columns import Bytes, Cells, Column, Held, Text, chunks_of, joined, roomy, take
+from weft.columns import Bytes, Cells, Column, Held, Text, chunks_of, compacted, joined, roomy, take
 
 CAPACITY = 8192  # rows of the mutable part; one more, and they become a run
 PIECES = 16  # held arrays that may wait to be joined
@@ -129,7 +129,7 @@ class HeldTail:
         pieces = self.column(first).array.chunks
         pieces += chunks_of(cast("Held", take(column, np.arange(len(column)))).array)
         while len(pieces) > PIECES and len(pieces[-2]) <= 2 * len(pieces[-1]):  # each row O(log rows) times
-            merged = chunks_of(joined(pieces[-2:]))
+            merged = chunks_of(compacted(joined(pieces[-2:])))
             pieces[-2:] = merged
             if len(merged) > 1:  # too long for one piece
                 break
@@ -137,7 +137,7 @@ class HeldTail:
 
     def truncate(self, rows: int) -> None:
         """Keep the first rows."""
-        self._pieces = self.column(rows).array.chunks
+        self._pieces = [piece for piece in self.column(rows).array.chunks if len(piece)]
 
     def column(self, rows: int) -> Held:
         """Return the first rows."""

@@ -75,6 +75,8 @@ def scaled(
     mul, div = ratio
     whole = time // div
     part = (time - whole * div + rest + pad) // div  # below mul, or at most 2 where mul is 1
+    if mul == 1:
+        return stepped(whole + part, steps)
     moved, side = stepped(whole, steps)
     if side != 0:
         return moved, side

@@ -67,6 +67,10 @@ class Progress:
                 inputs = _with(inputs, one, place, finished=True)
         return self._moved(inputs)
 
+    def resumed(self) -> Progress:
+        """Return the progress by what is allowed now: it may be another than when the rows were seen."""
+        return self._moved(self.inputs)
+
     def side_finished(self, side: Side) -> bool:
         """Tell whether a side has no more rows to come."""
         return all(each.finished for each in self.inputs[side])

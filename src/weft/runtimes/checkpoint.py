@@ -54,7 +54,7 @@ def load(engine: Inline, snapshot: object) -> Inline:
     _check_schemas(engine.sides, schemas)
     fresh.learn(schemas)
     inputs = {side: tuple(Input(**each) for each in header["inputs"][side]) for side in SIDES}
-    fresh.progress = Progress(fresh.progress.allowed, inputs, header["watermark"])
+    fresh.progress = Progress(fresh.progress.allowed, inputs, header["watermark"]).resumed()
     fresh.counts.rows_in, fresh.counts.late = header["rows_in"], header["late"]
     fresh.counts.pairs_out = header["pairs_out"]
     for place, data in zip(header["chunks"], blobs, strict=True):
@@ -108,6 +108,12 @@ def _payload(join: Join, side: Side) -> list[pa.Field]:
 
 
 def _schema_text(schema: pa.Schema) -> str:
+    again = pa.ipc.read_schema(schema.serialize())
+    lost = [one for one, other in zip(schema, again, strict=True) if one.type != other.type]
+    if lost:
+        column = f"{shown(lost[0].name)} ({lost[0].type})"
+        message = f"a snapshot must be readable; column {column} would come back as another type."
+        raise StateError(message, "register its extension type: pyarrow.register_extension_type(...)")
     return base64.b64encode(schema.serialize()).decode()
 
 

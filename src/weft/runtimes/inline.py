@@ -22,7 +22,7 @@ from weft.edge.arrivals import Arrived, Data, arrive, lead_place
 from weft.edge.binding import Binding, SideBinding, bind, bind_side
 from weft.edge.interner import Interner
 from weft.edge.keys import Flags, as_words, both
-from weft.edge.result import OutColumn, out_columns, result_table, rows_table
+from weft.edge.result import OutColumn, empty_table, out_columns, result_table, rows_table
 from weft.indexes.run import ALL, NEVER
 from weft.operators.interval import IntervalJoin, horizon, other
 from weft.plan import plan
@@ -245,15 +245,18 @@ class Inline:
                 )
                 self.join.forget_places()
             self._move(progress)
-        return NOTHING if self.join is None else self.join.binding.schema.empty_table()
+            return NOTHING if self.join is None else empty_table(self.join.binding.schema)
 
     def _move(self, progress: Progress) -> None:
+        ended = [progress.side_finished(side) for side in SIDES]
+        moved = progress.watermark != self.progress.watermark or any(ended)
         self.progress = progress
-        join = self.join
-        if join is None:
-            self.waiting = [one for one in self.waiting if self._lives(one.arrived)]
-        elif join.crowded():
-            self._forget(join)
+        if self.join is None:
+            self.waiting = (
+                [one for one in self.waiting if self._lives(one.arrived)] if moved else self.waiting
+            )
+        elif self.join.crowded():
+            self._forget(self.join)
 
     def wait(self, judged: Judged) -> None:
         """Keep a batch until both schemas are known."""
@@ -268,12 +271,12 @@ class Inline:
         return tables
 
     def _no_late(self, side: Side) -> pa.Table:
-        return late_schema(self.sides[side].schema).empty_table() if side in self.sides else NOTHING
+        return empty_table(late_schema(self.sides[side].schema)) if side in self.sides else NOTHING
 
     def _lives(self, arrived: Arrived) -> bool:
         """Tell whether a batch that waits for the other side's schema may still meet a row of it."""
-        other_side, largest = other(arrived.side), arrived.largest()
-        if self.progress.side_finished(other_side) or largest is None:
+        largest = arrived.largest
+        if self.progress.side_finished(other(arrived.side)) or largest is None:
             return False
         bound = self.spec.upper.value if arrived.side == "left" else -self.spec.lower.value
         tick = self.sides[arrived.side].clock.tick
@@ -304,7 +307,7 @@ def largest_times(judged: Iterable[Judged], sides: Mapping[Side, SideBinding]) -
     """Return the largest time of each batch that has one, in nanoseconds (or ticks)."""
     times = {}
     for arrived in (one.arrived for one in judged):
-        largest = arrived.largest()
+        largest = arrived.largest
         if largest is not None:
             times[arrived.side, arrived.source] = largest * sides[arrived.side].clock.tick
     return times

@@ -9,7 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
-from weft.edge.payload import plain, read, width_of
+from weft.edge.payload import read, width_of
+from weft.edge.result import empty_table
+from weft.edge.stored import plain
 from weft.kernels import small as lie
 from weft.operators.interval import BOTTOM, TOP, IntervalJoin, other
 from weft.types import SIDES, Side
@@ -43,7 +45,7 @@ class SmallPushes:
         self._cards: dict[Side, Desk] = {}
         self._plans = {side: self._plan(side) for side in SIDES}
         self._desks = {side: self._desk(side) for side in SIDES}
-        self._empty = binding.schema.empty_table()
+        self._empty = empty_table(binding.schema)
         self._filled = 0
         self.lay_arena(FIRST_ARENA)
 

@@ -14,8 +14,9 @@ import pyarrow as pa
 from weft.columns import Cells, Column, Text
 from weft.edge.interner import Interner, chosen
 from weft.edge.keys import Codes
-from weft.edge.payload import plain, read
+from weft.edge.payload import read
 from weft.edge.result import OutColumn, result_table
+from weft.edge.stored import plain
 from weft.indexes.pairs import Pairs
 from weft.indexes.run import Batch
 
