@@ -148,10 +148,18 @@ def _joined_text(columns: Sequence[Text]) -> Text:
     return Text(np.concatenate([np.zeros(1, np.int64), *ends]), data, _joined_validity(columns))
 
 
+def arrow_size(data: pa.Array | pa.ChunkedArray | pa.Table | pa.RecordBatch) -> int:
+    """Return the bytes of Arrow data; of its buffers, where an old Arrow cannot count those of views."""
+    try:
+        return int(data.nbytes)
+    except pa.ArrowTypeError:
+        return int(data.get_total_buffer_size())
+
+
 def size_of(column: Column) -> int:
     """Return the bytes that a column's rows take."""
     if isinstance(column, Held):
-        return int(column.array.nbytes)
+        return arrow_size(column.array)
     valid = 0 if column.valid is None else column.valid.nbytes
     if isinstance(column, Text):
         return column.offsets.nbytes + column.data.nbytes + valid

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from weft.columns import arrow_size
 from weft.edge.frames import read_batch
 from weft.errors import FinishedError, InputError, SpecError, refusal, shown
 from weft.metrics import Metrics
@@ -174,7 +175,7 @@ class IntervalJoin:
         waiting = {
             side: [one.arrived for one in engine.waiting if one.arrived.side == side] for side in SIDES
         }
-        size = {side: sum(one.data.nbytes for one in waiting[side]) for side in SIDES}
+        size = {side: sum(arrow_size(one.data) for one in waiting[side]) for side in SIDES}
         rows = {side: sum(one.times.size for one in waiting[side]) for side in SIDES}
         return Metrics(
             rows_in=dict(counts.rows_in),

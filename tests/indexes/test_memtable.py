@@ -87,7 +87,7 @@ class MemtableMachine(RuleBasedStateMachine):
         if fewer is not self.table:
             assert 2 * len(living) <= len(self.rows)
             self.table, self.rows, self.mark = fewer, living, None
-        assert not self.table.due or not self.rows
+        assert not self.table.due(horizon) or not self.rows
 
     @rule()
     def clear(self) -> None:

@@ -108,16 +108,13 @@ class Memtable:
 
     def purged(self, keys: int, horizon: int) -> Memtable:
         """Return itself, or a smaller one when half of its rows have expired. O(1) amortised a row."""
-        if self.size < self._look:
+        if not self.due(horizon):
             return self
-        alive = living(self._ids[: self.size], self._lead, horizon)
-        self._look = 2 * self.size
-        if 2 * alive > self.size:
-            return self
+        rows = above(self.rows(), horizon)
         fewer = Memtable()
-        if alive:
-            fewer.add(above(self.rows(), horizon), keys)
-        fewer._look = max(FEWEST, 2 * alive)
+        if len(rows):
+            fewer.add(rows, keys)
+        fewer._look = max(FEWEST, 2 * len(rows))
         return fewer
 
     def card(self, prototypes: Sequence[Cells]) -> list[int] | None:
@@ -147,10 +144,14 @@ class Memtable:
         self.size += rows
         self.newest = max(self.newest, newest)
 
-    @property
-    def due(self) -> bool:
-        """Tell whether it is worth a pass to see what has expired."""
-        return self.size >= self._look
+    def due(self, horizon: int) -> bool:
+        """Tell whether half of its rows have expired; they are counted whenever they have doubled."""
+        if self.size < self._look:
+            return False
+        if 2 * living(self._ids[: self.size], self._lead, horizon) <= self.size:
+            return True
+        self._look = 2 * self.size
+        return False
 
     def renamed(self, names: Ids, keys: int) -> Memtable:
         """Return a part with the same rows, key k called names[k]."""

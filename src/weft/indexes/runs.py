@@ -172,8 +172,10 @@ class Runs:
 
     def due(self, horizon: int) -> bool:
         """Tell whether `purged` would find something to do."""
-        expired = self._young.newest < horizon and len(self._young) > 0
-        return expired or self._young.due or any(run.middle < horizon for run in self.runs)
+        if horizon == NEVER:
+            return len(self) > 0
+        expired = len(self._young) > 0 and self._young.newest < horizon
+        return expired or self._young.due(horizon) or any(run.middle < horizon for run in self.runs)
 
     def card(self, prototypes: Sequence[Cells], keys: int) -> npt.NDArray[np.int64] | None:
         """Return where everything lies, as kernels/small.py has it; None if a column is not plain cells."""

@@ -7,7 +7,19 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from weft.columns import Bytes, Cells, Column, Held, Text, chunks_of, compacted, joined, roomy, take
+from weft.columns import (
+    Bytes,
+    Cells,
+    Column,
+    Held,
+    Text,
+    arrow_size,
+    chunks_of,
+    compacted,
+    joined,
+    roomy,
+    take,
+)
 
 CAPACITY = 8192  # rows of the mutable part; one more, and they become a run
 PIECES = 16  # held arrays that may wait to be joined
@@ -122,7 +134,7 @@ class HeldTail:
 
     def size_of(self, rows: int) -> int:
         """Return the bytes of all rows, of which there are `rows`."""
-        return int(self.column(rows).array.nbytes)
+        return arrow_size(self.column(rows).array)
 
     def add(self, first: int, column: Held) -> None:
         """Keep the column's rows; they come after row `first`."""

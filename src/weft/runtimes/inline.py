@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from weft.spec import JoinSpec
 
 NOTHING = pa.table({})
-TIDY = 64  # small pushes between two looks at what has expired
+TIDY = 512  # rows of small pushes between two looks at what has expired; a push counts as 8 more
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class Inline:
             dict.fromkeys(SIDES, 0), {side: [0] * n for side, n in zip(SIDES, spec.sources, strict=True)}
         )
         self.progress = start(allowances(spec), spec.sources)
-        self.pushes = 0
+        self.untidied = 0
 
     def learn(self, schemas: Mapping[Side, pa.Schema]) -> None:
         """Take the schemas of sides before their first batch."""
@@ -171,7 +171,11 @@ class Inline:
         self, join: Join, small: SmallPushes, side: Side, source: int, data: Data
     ) -> pa.Table | None:
         """Try the short way; None, nothing changed, where the general one is needed."""
-        if data.num_rows > MOST_ROWS or self.progress.side_finished(other(side)) or self._due(join):
+        if (
+            data.num_rows > MOST_ROWS
+            or self.progress.side_finished(other(side))
+            or self._due(join, data.num_rows)
+        ):
             return None
         batch = only_batch(data)
         if batch is None:
@@ -193,11 +197,12 @@ class Inline:
         self.progress = progress
         return result
 
-    def _due(self, join: Join) -> bool:
-        """Tell, every so many small pushes, whether windows or keys should be tidied up."""
-        self.pushes += 1
-        if self.pushes % TIDY:
+    def _due(self, join: Join, rows: int) -> bool:
+        """Tell, every so many rows of small pushes, whether windows or keys should be tidied up."""
+        self.untidied += rows + 8
+        if self.untidied < TIDY:
             return False
+        self.untidied = 0
         due = horizons(join.binding, self.progress)
         return join.crowded() or any(window.due(due[side]) for side, window in join.operator.windows.items())
 
