@@ -242,3 +242,21 @@ def test_a_snapshot_does_not_change_what_is_pushed_after_it() -> None:
 
 def test_equal_states_reached_in_equal_ways_give_equal_snapshots() -> None:
     assert begun().snapshot() == begun().snapshot()
+
+
+def test_rows_that_waited_for_the_other_schema_meet_it_after_a_restore() -> None:
+    op = weft.stream.IntervalJoin(**SPEC)
+    op.push("left", TOLD.left.table())
+    other = weft.stream.IntervalJoin(**SPEC, right_schema=TOLD.right.schema)
+    other.restore(op.snapshot())
+    again = weft.stream.IntervalJoin(**SPEC)
+    again.restore(other.snapshot())
+    for one in (op, other, again):
+        assert pairs_of(one.push("right", TOLD.right.table())) == pairs("l1 r2, l3 r1")
+
+
+def test_a_smaller_lateness_after_a_restore_moves_the_watermark_at_once() -> None:
+    op = begun(lateness=100)
+    other = weft.stream.IntervalJoin(**SPEC | {"lateness": 0})
+    other.restore(op.snapshot())
+    assert other.metrics.watermark == 10
