@@ -39,13 +39,11 @@ def drawn_layout(random: Random, key: str) -> Layout:
     return layout
 
 
-def laid(random: Random, table: pa.Table) -> Any:
+def laid(random: Random, table: pa.Table, other: pa.Table) -> Any:
     """Return a batch as a record batch or a table, whole or sliced out of something longer."""
-    longer = pa.concat_tables([table, table]).combine_chunks()
-    first = random.randint(0, table.num_rows)
-    sliced = longer.slice(first, table.num_rows)
-    batches = sliced.to_batches()
-    return random.choice((sliced, table, batches[0] if len(batches) == 1 else table))
+    longer = pa.concat_tables([other, table, other]).combine_chunks()
+    sliced = longer.slice(other.num_rows, table.num_rows)
+    return random.choice((sliced, table, sliced.to_batches()[0], sliced.to_batches()[0]))
 
 
 def drawn_events(random: Random, layout: Layout, count: int, base: int) -> list[Event]:
@@ -65,7 +63,8 @@ def drawn_events(random: Random, layout: Layout, count: int, base: int) -> list[
         times = [max(LOW, min(HIGH, time)) for time in times]
         batch = layout.batch(random, side, range(ids, ids + rows), times, nulls)
         now, ids = now + random.choice((0, 1, 1, 4)), ids + rows
-        events.append((side, laid(random, batch)))
+        beside = layout.batch(random, side, range(-7, 0), [base] * 7)
+        events.append((side, laid(random, batch, beside)))
     return events
 
 
@@ -167,6 +166,14 @@ def test_a_full_mutable_part_becomes_a_run_and_pushes_stay_fast() -> None:
     told = assert_same(layout, events)
     assert len(events) - 8 <= told.fast < len(events)
     assert told.counts[-1][1] > 20_000
+
+
+def test_the_mutable_part_is_filled_to_its_last_row_and_not_beyond() -> None:
+    layout = plain(lower=0, upper=0)
+    sizes = [*[1000] * (CAPACITY // 1000), CAPACITY % 1000]
+    events = [numbered("left", 0, size, at, keys=9) for at, size in enumerate(sizes)]
+    told = assert_same(layout, [*events, numbered("left", 0, 1, 10), numbered("left", 0, 5, 11)])
+    assert told.fast == len(events) + 1  # all but the one that found it full
 
 
 @pytest.mark.parametrize("runs", [0, 1])

@@ -88,7 +88,8 @@ class Interner:
         rows = np.flatnonzero(used)
         names = np.full(used.size, -1, np.int32)
         names[rows] = np.arange(rows.size, dtype=np.int32)
-        fewer = self._moved(chosen(self.keys(), rows), SLOTS)
+        slots = max(SLOTS, 1 << (3 * rows.size).bit_length())  # the keys in use will double before the next pass
+        fewer = self._moved(chosen(self.keys(), rows), slots)
         fewer._settled = fewer.size
         return fewer, names
 
@@ -110,9 +111,7 @@ class Interner:
         )
 
     def _moved(self, keys: Codes, slots: int) -> Interner:
-        """Return an interner with at least `slots` slots and these keys, whose ids are 0, 1, 2, ..."""
-        while slots < 2 * len(keys):
-            slots *= 2
+        """Return an interner with so many slots and these keys, whose ids are 0, 1, 2, ..."""
         room = 0 if keys.data is None else keys.data.size * 3 // 2 + 16 * SLOTS
         fresh = Interner(words=self.words, slots=slots, room=room)
         fresh.intern(keys)
