@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +21,15 @@ WORTH = 4096  # keys below which forgetting is not worth a pass
 class Interner:
     """A table from key codes to 0, 1, 2, ... in order of arrival: O(1) a row, memory for the keys in use."""
 
-    def __init__(self, *, words: bool, slots: int = SLOTS, room: int = 16 * SLOTS) -> None:
+    def __init__(self, *, words: bool, slots: int = SLOTS) -> None:
         self.words = words
         self.size = 0
         self._settled = 0  # keys in use when the others were last forgotten
         self._odd = secrets.randbits(63) - 2**62 | 1
         self._table = np.zeros(2 * slots, np.int64)  # slots of two words: see kernels/hashing.py
         # Words: the key of each id; bytes: where each ends.
-        self._known = np.zeros(2 * slots // 3 + 2, np.int64)
-        self._store: Bytes = roomy(0 if words else room)
+        self._known = np.zeros(SLOTS, np.int64)
+        self._store: Bytes = roomy(0 if words else 16 * SLOTS)
 
     @property
     def nbytes(self) -> int:
@@ -39,14 +39,19 @@ class Interner:
     def crowded(self, rows: int) -> bool:
         """Tell whether it is worth a pass to forget the keys that none of the held rows has.
 
-        It is when keys have doubled since the last pass, or when there are twice as many as rows.
+        It is when keys are three times those of the last pass, or three times the rows.
         """
-        return self.size > 2 * min(self._settled, rows) + WORTH
+        return self.size > 3 * min(self._settled, rows) + WORTH
 
     @property
     def slots(self) -> int:
         """Return how many slots its table has."""
         return self._table.size // 2
+
+    @property
+    def most(self) -> int:
+        """Return how many keys there is room for."""
+        return min(-(-2 * self.slots // 3), self._known.size)
 
     def addresses(self) -> tuple[int, int, int]:
         """Return where its table and its keys lie, and the multiplier, for kernels/small.py."""
@@ -88,34 +93,38 @@ class Interner:
         rows = np.flatnonzero(used)
         names = np.full(used.size, -1, np.int32)
         names[rows] = np.arange(rows.size, dtype=np.int32)
-        slots = max(SLOTS, 1 << (3 * rows.size).bit_length())  # the keys in use will double before the next pass
+        slots = max(SLOTS, 1 << (4 * rows.size).bit_length())  # more will come before the next pass
         fewer = self._moved(chosen(self.keys(), rows), slots)
         fewer._settled = fewer.size
         return fewer, names
 
     def _grow(self, codes: Codes, row: int) -> None:
-        """Make room for the key of a row that found none: in the store of bytes, or in the table."""
+        """Make room for the key of a row that found none: in the table, among the keys, in the store."""
+        if 3 * self.size >= 2 * self.slots:
+            larger = self._moved(self.keys(), 2 * self.slots)
+            self._odd, self._table = larger._odd, larger._table
+            return
+        if self.size + 1 >= self._known.size:
+            self._known = enlarged(self._known, 3 * self._known.size // 2)
         if codes.data is not None:
             needed = int(self._known[self.size] + codes.values[row + 1] - codes.values[row])
             if needed > self._store.size:
-                store = roomy(2 * needed)
-                store[: self._store.size] = self._store
-                self._store = store
-                return
-        larger = self._moved(self.keys(), self._table.size)
-        self._odd, self._table, self._known, self._store = (
-            larger._odd,
-            larger._table,
-            larger._known,
-            larger._store,
-        )
+                self._store = enlarged(self._store, 2 * needed)
 
     def _moved(self, keys: Codes, slots: int) -> Interner:
         """Return an interner with so many slots and these keys, whose ids are 0, 1, 2, ..."""
-        room = 0 if keys.data is None else keys.data.size * 3 // 2 + 16 * SLOTS
-        fresh = Interner(words=self.words, slots=slots, room=room)
+        fresh = Interner(words=self.words, slots=slots)
+        fresh._known = np.zeros(max(SLOTS, 5 * len(keys) // 4), np.int64)
+        fresh._store = roomy(0 if keys.data is None else keys.data.size * 3 // 2 + 16 * SLOTS)
         fresh.intern(keys)
         return fresh
+
+
+def enlarged(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """Return a longer copy of an array, with room behind it."""
+    longer = roomy(size, array.dtype)
+    longer[: array.size] = array
+    return longer
 
 
 def _unnamed(codes: Codes) -> Ids:

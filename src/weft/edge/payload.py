@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,17 +35,23 @@ def width_of(kind: pa.DataType) -> int:
     return width if width in WORDS or width % 8 == 0 else 0
 
 
+@lru_cache(maxsize=1024)
+def layout(kind: pa.DataType) -> tuple[pa.DataType, bool, int]:
+    """Return how a column of a type is stored: the plain type, whether that is text, and its width."""
+    stored_kind = plain(kind)
+    return stored_kind, is_text(stored_kind), width_of(stored_kind)
+
+
 def read(array: pa.Array | pa.ChunkedArray) -> Column:
     """Read an Arrow column; what is of fixed width and in one piece is not copied."""
     if isinstance(array, pa.ChunkedArray):
         if array.num_chunks != 1:
             return concat([read(chunk) for chunk in array.chunks] or [read(pa.nulls(0, plain(array.type)))])
         array = array.chunk(0)
-    kind = plain(array.type)
-    array = stored(array)
-    if is_text(kind):
+    kind, text, width = layout(array.type)
+    array = array if array.type == kind else stored(array)
+    if text:
         return _read_text(array, kind)
-    width = width_of(kind)
     return _read_cells(array, kind, width) if width else Held(array)
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from weft.columns import Cells, Column, Held, Rows, Text, chunks_of, compacted, joined
-from weft.edge.payload import LARGE, read, words
-from weft.edge.stored import VIEWS, TooLongError, plain, restored
+from weft.edge.payload import LARGE, layout, read, words
+from weft.edge.stored import VIEWS, TooLongError, restored
 from weft.indexes.pairs import Pairs, halved, row_numbers
 from weft.kernels.fill import REPEAT, SPARE, gather, gather_wide, slices, splat, splat_wide
 from weft.kernels.text import measure, size_of_slices, size_of_splats, text_rows, text_slices, text_splats
@@ -79,7 +79,7 @@ def _write(column: OutColumn, pairs: Sequence[Pairs]) -> pa.Array | pa.ChunkedAr
     for part in pairs:
         of_probe = part.probe_side == column.side
         parts.append(((part.probe if of_probe else part.base)[column.place], of_probe, part))
-    kind = plain(column.kind)
+    kind = layout(column.kind)[0]
     first = parts[0][0]
     if isinstance(first, Held):
         pieces = [piece for part in parts for piece in _held(part)]

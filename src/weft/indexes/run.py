@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 Ids: TypeAlias = npt.NDArray[np.int32]
 Times: TypeAlias = npt.NDArray[np.int64]
+Offsets: TypeAlias = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 MOVES = 8  # moves a row that insertion sort may take before a full sort is cheaper
 SAMPLE = 1024  # leads that are looked at to find the middle of a run
 ALL = -(2**63)  # the horizon below which nothing lies
 NEVER = 2**63  # the horizon above all times: no row will come that could meet a stored one
+LONG = 2**31  # rows that take offsets of eight bytes
 FEW = 8  # a probe with fewer rows than a run has keys, by this factor, does without the run's cursors
 SHORT = 4  # and so does any where a key has fewer rows: its end is near its beginning
 
@@ -50,7 +52,7 @@ class Run:
     """
 
     keys: Ids
-    offsets: Rows
+    offsets: Offsets
     bits: npt.NDArray[np.uint64]
     ranks: npt.NDArray[np.int32]
     lead: Times
@@ -92,7 +94,8 @@ def build(batch: Batch, keys: int) -> Run:
         order = by_lead[order]
         np.take(batch.lead, order, out=lead)
     span = (int(lead.min()), int(lead.max()), _middle(lead)) if kept else (0, 0, 0)
-    return Run(members_, offsets, bits, ranks, lead, batch.columns, order, *span)
+    slices = offsets.astype(np.int32) if kept < LONG else offsets
+    return Run(members_, slices, bits, ranks, lead, batch.columns, order, *span)
 
 
 def settled(run: Run, lead_place: int | None) -> Run:
@@ -114,7 +117,9 @@ def probe(run: Run, ids: Ids, reach: Times) -> tuple[Rows, int]:
     if FEW * ids.size < run.keys.size or len(run) < SHORT * run.keys.size:
         found, pairs = search(ids, reach, directory, lead, hits)
     else:
-        found, pairs = sweep(ids, reach, directory, lead, np.repeat(run.offsets[:-1], 2), hits)
+        found, pairs = sweep(
+            ids, reach, directory, lead, np.repeat(run.offsets[:-1], 2).astype(np.int64), hits
+        )
     return hits[: 3 * found], pairs
 
 

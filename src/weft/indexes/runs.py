@@ -32,7 +32,7 @@ from weft.indexes.run import (
     settled,
 )
 from weft.indexes.tails import CAPACITY
-from weft.kernels.small import RUNS
+from weft.kernels.small import OFFSET, RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -181,6 +181,8 @@ class Runs:
         """Return where everything lies, as kernels/small.py has it; None if a column is not plain cells."""
         self._young.reserve(keys)
         card = self._young.card(prototypes)
+        if any(run.offsets.itemsize != OFFSET for run in self.runs):
+            return None
         cells = [[c for c in run.columns if isinstance(c, Cells) and c.valid is None] for run in self.runs]
         if card is None or any(
             len(plain) < len(run.columns) for plain, run in zip(cells, self.runs, strict=True)

@@ -56,7 +56,7 @@ def intern_words(
             slot = (slot + 1) & (size - 1)
         held = at(table, 2 * slot + 1)
         if held == 0:
-            if 3 * used >= 2 * size:
+            if 3 * used >= 2 * size or used >= known.size:
                 return i, used
             put(known, used, value)
             used += 1
@@ -146,7 +146,7 @@ def intern_bytes(
             held = at(table, 2 * slot + 1)
         if held == 0:
             end = at(ends, used)
-            if 3 * used >= 2 * size or end + length > store.size:
+            if 3 * used >= 2 * size or used + 1 >= ends.size or end + length > store.size:
                 return i, used
             for k in range(length):
                 put(store, end + k, at(data, start + k))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +14,7 @@ I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 
-Directory = tuple[U64, I32, I64]  # bits, ranks, offsets: see indexes/run.py
+Directory = tuple[U64, I32, Any]  # bits, ranks, offsets: see indexes/run.py
 
 AHEAD = 16  # rows between asking for a key's place in the run and looking at it
 
@@ -89,8 +91,8 @@ def sweep(
         slot = slot_of(bits, ranks, int64(at(ids, i)))
         if slot < 0:
             continue
-        first = at(offsets, slot)
-        last = at(offsets, slot + 1)
+        first = int64(at(offsets, slot))
+        last = int64(at(offsets, slot + 1))
         near = max(at(cursors, 2 * slot) - 3, first)
         step = below8(times, near, low)
         start = min(near + step, last)
@@ -127,8 +129,8 @@ def search(
         slot = slot_of(bits, ranks, int64(at(ids, i)))
         if slot < 0:
             continue
-        first = at(offsets, slot)
-        last = at(offsets, slot + 1)
+        first = int64(at(offsets, slot))
+        last = int64(at(offsets, slot + 1))
         start = gallop(times, low, first, last, last)
         end = gallop_past(times, high, start, last, last)
         put(hits, 3 * found, i)

@@ -29,6 +29,7 @@ I64 = npt.NDArray[np.int64]
     OTHER,
     TABLE,
     SLOTS,
+    MOST_KEYS,
     KNOWN,
     ODD,
     IDS,
@@ -43,14 +44,15 @@ I64 = npt.NDArray[np.int64]
     FILLED,
     PAIRS,
     NEWEST,
-) = range(25)
-DESK = 25
+) = range(26)
+DESK = 26
 # A card: rows, heads, how many heads, ids, lead, behind, rest, runs, columns; a tail a column; the runs.
 ROWS, HEADS, KEYS, ROW_IDS, LEAD, BEHIND, REST, RUNS, COLUMNS, TAILS = range(10)
 # A run on a card: bits, words of bits, ranks, offsets, lead, oldest, newest; then its columns.
 BITS, WORDS, RANKS, OFFSETS, RUN_LEAD, RUN_OLDEST, RUN_NEWEST, RUN_COLUMNS = range(8)
 # An output column: whether it is the pushed side's, its place there, bytes of a value, where it is written.
 OUT_FIELDS = 4
+OFFSET = 4  # bytes of a run's offset
 
 DONE, GENERAL, NO_ROOM = 0, 1, 2
 TOP = np.iinfo(np.int64).max
@@ -165,7 +167,7 @@ def _named(desk: int, batch: int, rows: int) -> bool:
             slot = (slot + 1) & (slots - 1)
         held = load8(table + 16 * slot + 8)
         if held == 0:
-            if 3 * used >= 2 * slots:
+            if used >= load8(desk + 8 * MOST_KEYS):
                 return False
             store8(load8(desk + 8 * KNOWN) + 8 * used, value)
             used += 1
@@ -228,7 +230,7 @@ def _slice(run: int, id_: int, low: int, high: int) -> tuple[int, int]:
         return 0, 0
     slot = int64(load4(load8(run + 8 * RANKS) + 4 * (id_ >> 6))) + ones(bits & (bit - np.uint64(1)))
     offsets, lead = load8(run + 8 * OFFSETS), load8(run + 8 * RUN_LEAD)
-    first, last = load8(offsets + 8 * slot), load8(offsets + 8 * slot + 8)
+    first, last = int64(load4(offsets + 4 * slot)), int64(load4(offsets + 4 * slot + 4))
     start = _first_from(lead, low, first, last)
     return start, _first_from(lead, high + 1, start, last) - start
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +21,7 @@ def batch_of(binding: Binding, arrived: Arrived, usable: Flags | None, name: Cal
     """Return a batch whose keys are named; rows without a key, and those not usable, are named -1."""
     codes = codes_of(binding, arrived)
     if codes is not None:
-        ids = name(replace(codes, valid=both(codes.valid, usable)))
+        ids = name(Codes(codes.values, codes.data, both(codes.valid, usable)))
     else:  # a join on time alone: one key for all
         ids = np.zeros(arrived.times.size, np.int32) if usable is None else usable.astype(np.int32) - 1
     return Batch(ids, arrived.times, payload_of(binding, arrived))

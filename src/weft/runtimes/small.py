@@ -156,12 +156,8 @@ class SmallPushes:
         table, known, odd = interner.addresses()
         for side, desk in self._desks.items():
             desk[lie.OWN], desk[lie.OTHER] = cards[side].ctypes.data, cards[other(side)].ctypes.data
-            desk[lie.TABLE], desk[lie.SLOTS], desk[lie.KNOWN], desk[lie.ODD] = (
-                table,
-                interner.slots,
-                known,
-                odd,
-            )
+            desk[lie.TABLE], desk[lie.KNOWN], desk[lie.ODD] = table, known, odd
+            desk[lie.SLOTS], desk[lie.MOST_KEYS] = interner.slots, interner.most
         self._cards = cards
         return True
 
