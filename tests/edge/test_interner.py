@@ -171,13 +171,13 @@ def test_forgetting_gives_the_memory_back_and_is_worth_it_only_for_many(words: b
     assert not fewer.crowded(rows=50)
 
 
-def test_a_table_is_crowded_when_keys_doubled_or_are_twice_the_rows() -> None:
+def test_a_table_is_crowded_when_keys_are_three_times_those_of_before_or_the_rows() -> None:
     interner = Interner(words=True)
     interner.intern(word_codes(range(10_000)))
     fewer, _ = interner.without(np.ones(10_000, bool))
     assert not fewer.crowded(rows=10_000)
-    assert fewer.crowded(rows=2000)
-    fewer.intern(word_codes(range(20_000, 20_000 + 10_000 + WORTH)))
+    assert fewer.crowded(rows=1900)
+    fewer.intern(word_codes(range(20_000, 20_000 + 20_000 + WORTH)))
     assert not fewer.crowded(rows=10**6)
     fewer.intern(word_codes([-1]))
     assert fewer.crowded(rows=10**6)

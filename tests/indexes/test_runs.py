@@ -82,10 +82,12 @@ class RunsMachine(RuleBasedStateMachine):
         must, may = (met_by(asked, rows) for rows in (self.living, self.expired))  # type: ignore[arg-type]
         assert must <= met <= must + may
 
-    def purge(self, passed: int) -> None:
-        """Move on; what may have expired goes: whole runs and halves of runs certainly."""
+    def purge(self, passed: int, aim: int) -> None:
+        """Move on, at times to a row's own time; what may have expired goes, whole and half runs certainly."""
         self.now += passed
-        self.horizon = max(self.horizon, self.now - 20)
+        ahead = sorted({row.lead for row in self.living if abs(row.lead) < self.now + 100})
+        reached = ahead[-aim] if 0 < aim <= len(ahead) else self.now - 20
+        self.horizon = max(self.horizon, reached)
         self.window.settle(self.window.purged(self.keys, self.horizon))
         self.expired += [row for row in self.living if row.lead < self.horizon]
         self.living = [row for row in self.living if row.lead >= self.horizon]
@@ -111,6 +113,7 @@ class RunsMachine(RuleBasedStateMachine):
         keep=st.booleans(),
         wanted=st.one_of(WANTED, NEAR_WANTED),
         passed=st.sampled_from([0, 0, 1, 7, 30]),
+        aim=st.sampled_from([0, 0, 0, 1, 2, 5]),
         then=st.sampled_from(["go on", "go on", "forget", "fail", "forget and fail"]),
     )
     def step(
@@ -120,6 +123,7 @@ class RunsMachine(RuleBasedStateMachine):
         keep: bool,
         wanted: Sequence[Wanted],
         passed: int,
+        aim: int,
         then: str,
     ) -> None:
         """Do as the operator: make room, insert, match, purge, forget keys; a failed step leaves nothing."""
@@ -127,7 +131,7 @@ class RunsMachine(RuleBasedStateMachine):
         state = self.window.state()
         self.insert(drawn, probing, ALL if keep else self.horizon)
         self.meet(wanted)
-        self.purge(passed)
+        self.purge(passed, aim)
         if "forget" in then:
             self.window.check()
             self.forget()
@@ -228,6 +232,24 @@ def test_expired_rows_go_with_their_run_with_half_of_it_or_at_a_merge() -> None:
     window.insert(batch_of([Row(0, at, at) for at in range(8192, 10240)]), 3, 3000)
     window.settle(window.purged(3, 3000))  # four of a size now: merged
     assert len(window) == 10240 - 3000
+
+
+@pytest.mark.parametrize("size", [5, 2500])
+def test_rows_at_the_horizon_stay(size: int) -> None:
+    for horizon, left in ((7, True), (8, False)):
+        window, rows = Runs(LEAD_PLACE), [Row(0, 7, at) for at in range(size)]
+        window.insert(batch_of(rows), 1, 7)
+        assert len(window) == size
+        window.settle(window.purged(1, horizon))
+        assert len(window) == size * left
+
+
+def test_rows_without_a_key_are_held_nowhere() -> None:
+    for size in (5, 2500):
+        window = Runs(LEAD_PLACE)
+        window.insert(batch_of([Row(-1, at, at) for at in range(size)]), 1, ALL)
+        window.settle(window.purged(1, ALL))
+        assert (len(window), window.parts) == (0, 0)
 
 
 def test_check_sees_runs_that_are_not_tiered() -> None:

@@ -21,15 +21,15 @@ WORTH = 4096  # keys below which forgetting is not worth a pass
 class Interner:
     """A table from key codes to 0, 1, 2, ... in order of arrival: O(1) a row, memory for the keys in use."""
 
-    def __init__(self, *, words: bool, slots: int = SLOTS) -> None:
+    def __init__(self, *, words: bool, slots: int = SLOTS, room: int = 16 * SLOTS) -> None:
         self.words = words
         self.size = 0
         self._settled = 0  # keys in use when the others were last forgotten
         self._odd = secrets.randbits(63) - 2**62 | 1
         self._table = np.zeros(2 * slots, np.int64)  # slots of two words: see kernels/hashing.py
         # Words: the key of each id; bytes: where each ends.
-        self._known = np.zeros(SLOTS, np.int64)
-        self._store: Bytes = roomy(0 if words else 16 * SLOTS)
+        self._known = np.zeros(min(slots, SLOTS), np.int64)
+        self._store: Bytes = roomy(0 if words else room)
 
     @property
     def nbytes(self) -> int:
