@@ -125,7 +125,7 @@ class MemtableMachine(RuleBasedStateMachine):
 TestMemtable: Any = MemtableMachine.TestCase
 
 
-@pytest.mark.parametrize(("size", "probes"), [(63, 1), (64, 1), (65, 1), (3000, 1), (100, 20), (3000, 20)])
+@pytest.mark.parametrize(("size", "probes"), [(64, 1), (65, 1), (120, 1), (3000, 1), (14, 20), (3000, 20)])
 def test_more_pairs_than_it_made_room_for_are_all_found(size: int, probes: int) -> None:
     rows = [Row(0, at % 7, at) for at in range(size)]
     table = Memtable()

@@ -83,7 +83,7 @@ class RunsMachine(RuleBasedStateMachine):
         assert must <= met <= must + may
 
     def purge(self, passed: int, aim: int) -> None:
-        """Move on, at times to a row's own time; what may have expired goes, whole and half runs certainly."""
+        """Move on, at times to a row's own time; what has expired may go, and whole and half runs must."""
         self.now += passed
         ahead = sorted({row.lead for row in self.living if abs(row.lead) < self.now + 100})
         reached = ahead[-aim] if 0 < aim <= len(ahead) else self.now - 20
@@ -118,6 +118,7 @@ class RunsMachine(RuleBasedStateMachine):
     )
     def step(
         self,
+        *,
         drawn: Sequence[tuple[int, int]],
         probing: int,
         keep: bool,
