@@ -105,7 +105,7 @@ def test_a_copy_keeps_nothing_of_its_source_alive(name: str) -> None:
     for copied in COPIES.values():
         before = pa.total_allocated_bytes()
         source = array(kind, values, range(rows))
-        size = source.nbytes
+        size = source.get_total_buffer_size()
         copy = copied(read(source))
         del source
         # Indices of dictionaries are words of eight bytes.
