@@ -68,6 +68,8 @@ def result_table(schema: pa.Schema, columns: Sequence[OutColumn], pairs: Sequenc
     try:
         arrays = [_write(column, found) for column in columns]
     except TooLongError:
+        if sum(part.count for part in found) == 1:
+            raise
         first, second = halved(found)
         return pa.concat_tables([result_table(schema, columns, first), result_table(schema, columns, second)])
     return pa.Table.from_arrays(arrays, schema=schema)

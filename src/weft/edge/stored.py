@@ -127,6 +127,21 @@ def _narrowed(array: pa.DictionaryArray, kind: pa.DictionaryType) -> pa.Dictiona
     )
 
 
+def stored_table(table: pa.Table) -> pa.Table:
+    """Return a table with every column as its plain type."""
+    columns = [
+        pa.chunked_array([stored(chunk) for chunk in column.chunks], plain(column.type))
+        for column in table.columns
+    ]
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def restored_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give a table of plain types its own types again."""
+    columns = [restored(column, kind) for column, kind in zip(table.columns, schema.types, strict=True)]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
 def check_carried(side: Side, field: pa.Field) -> None:
     """Refuse a payload column of a type that cannot be moved: Arrow itself has no way for a few."""
     try:

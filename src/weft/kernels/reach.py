@@ -85,6 +85,8 @@ def scaled(
     lowest = BOTTOM // mul
     if moved < lowest or (moved == lowest and (moved + 1) * mul - BOTTOM < mul - part):
         return BOTTOM, -1
+    if moved < 0:
+        return (moved + 1) * mul + (part - mul), 0  # moved * mul alone may lie below int64
     return moved * mul + part, 0
 
 

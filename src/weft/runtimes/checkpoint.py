@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weft.edge.arrivals import arrive
+from weft.edge.stored import restored_table, stored_table
 from weft.errors import StateError, shown
+from weft.progress.late import late_schema
 from weft.progress.watermark import Input, Progress
 from weft.runtimes.inline import Inline, Join, Judged
 from weft.spans import Span
@@ -75,23 +77,23 @@ def _windows(engine: Inline) -> Iterator[Blob]:
 def _waiting(engine: Inline) -> Iterator[Blob]:
     for arrived in (one.arrived for one in engine.waiting):
         place = {"kind": "waiting", "side": arrived.side, "source": arrived.source}
-        yield place, write_table(arrived.data)
+        yield place, write_table(stored_table(arrived.data))
 
 
 def _late(engine: Inline) -> Iterator[Blob]:
     for side in SIDES:
         for table in engine.late[side]:
-            yield {"kind": "late", "side": side}, write_table(table)
+            yield {"kind": "late", "side": side}, write_table(stored_table(table))
 
 
 def _take(engine: Inline, place: dict[str, Any], data: bytes) -> None:
     """Put one blob where it belongs."""
     side: Side = place["side"]
     if place["kind"] == "late":
-        engine.late[side].append(read_table(data))
+        engine.late[side].append(restored_table(read_table(data), late_schema(engine.sides[side].schema)))
     elif place["kind"] == "waiting":
-        arrived = arrive(side, place["source"], read_table(data), engine.sides[side])
-        engine.wait(Judged(arrived, None, None))
+        table = restored_table(read_table(data), engine.sides[side].schema)
+        engine.wait(Judged(arrive(side, place["source"], table, engine.sides[side]), None, None))
     elif engine.join is not None:
         batch = decode(data, _named(engine.join))
         engine.join.operator.windows[side].load(batch, max(engine.join.interner.size, 1))
