@@ -94,3 +94,22 @@ def test_batches_that_declare_nullability_otherwise_give_one_schema() -> None:
     assert op.late()["left"].num_rows == 2
     with pytest.raises(weft.InputError, match='"k" was not null'):
         op.push("left", pa.table({"k": pa.array([None], pa.int64()), "ts": [9]}))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.dictionary(pa.int16(), pa.decimal128(9, 4)),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.string_view(),
+        pa.uuid(),
+        pa.run_end_encoded(pa.int32(), pa.int64()),
+    ],
+    ids=str,
+)
+def test_a_table_without_chunks_is_a_batch_without_rows(kind: pa.DataType) -> None:
+    schema = pa.schema([("k", kind), ("ts", pa.int64())])
+    empty = pa.Table.from_batches([], schema)
+    assert weft.interval_join(empty, empty, on="k", time="ts", lower=0, upper=1).num_rows == 0
+    op = weft.stream.IntervalJoin(**SPEC)
+    assert op.push(left=empty, right=empty).column_names == ["k", "ts", "ts_right"]

@@ -67,7 +67,7 @@ def _codes(column: ArrowColumn, family: KeyFamily) -> Codes:
         return _codes_of(plain_array(column), family)
     if column.num_chunks == 1:
         return _codes_of(plain_array(column.chunk(0)), family)
-    chunks = column.chunks or [pa.array([], column.type)]
+    chunks = column.chunks or [pa.nulls(0, column.type)]
     return _concat([_codes_of(plain_array(chunk), family) for chunk in chunks])
 
 
