@@ -113,3 +113,44 @@ def test_a_table_without_chunks_is_a_batch_without_rows(kind: pa.DataType) -> No
     assert weft.interval_join(empty, empty, on="k", time="ts", lower=0, upper=1).num_rows == 0
     op = weft.stream.IntervalJoin(**SPEC)
     assert op.push(left=empty, right=empty).column_names == ["k", "ts", "ts_right"]
+
+
+class Unhashed(pa.ExtensionType):  # noqa: PLW1641 - the point of it
+    """A type of a user's own that, as easily happens, defines equality and thereby loses its hash."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.int64(), "tests.unhashed")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unhashed)
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, serialized: bytes) -> Unhashed:
+        return cls()
+
+
+def test_an_extension_type_without_a_hash_passes_through() -> None:
+    payload = pa.ExtensionArray.from_storage(Unhashed(), pa.array([7, None]))
+    table = rows(0, 2, payload)
+    result = weft.interval_join(table, table, on="k", time="ts", lower=0, upper=0)
+    assert result.schema.field("p").type == Unhashed()
+    assert result["p"].combine_chunks().storage.to_pylist() == [7, None]
+
+
+@pytest.mark.parametrize(
+    "values", [pa.array(["a", "b"]).dictionary_encode(), pa.array(["a", "b"], pa.string_view())]
+)
+def test_run_ends_of_any_encoding_are_keys(values: pa.Array) -> None:
+    keys = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), values)
+    left = pa.table({"k": keys, "ts": [0, 0, 0], "id": [1, 2, 3]})
+    right = pa.table({"k": ["a", "b", "b"], "ts": [0, 0, 1]})
+    join = weft.interval_join(left, right, on="k", time="ts", lower=0, upper=1, columns=["id", "ts_right"])
+    assert join.to_pylist() == [
+        {"id": 1, "ts_right": 0},
+        {"id": 2, "ts_right": 0},
+        {"id": 3, "ts_right": 0},
+        {"id": 3, "ts_right": 1},
+    ]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from weft.columns import WORD
 from weft.edge.encodings import UNIT_NS
 from weft.edge.families import MOST_DIGITS, KeyFamily
 from weft.edge.payload import read
+from weft.edge.stored import stored
 from weft.kernels.hashing import write_text, write_words
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def plain_array(array: pa.Array) -> pa.Array:
         return plain_array(array.storage)
     if isinstance(array, pa.DictionaryArray):
         return plain_array(array.dictionary_decode())
-    return plain_array(pc.run_end_decode(array)) if pt.is_run_end_encoded(array.type) else array
+    return plain_array(stored(array)) if pt.is_run_end_encoded(array.type) else array
 
 
 def _codes_of(array: pa.Array, family: KeyFamily) -> Codes:

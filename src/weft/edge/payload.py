@@ -35,9 +35,15 @@ def width_of(kind: pa.DataType) -> int:
     return width if width in WORDS or width % 8 == 0 else 0
 
 
-@lru_cache(maxsize=1024)
 def layout(kind: pa.DataType) -> tuple[pa.DataType, bool, int]:
     """Return how a column of a type is stored: the plain type, whether that is text, and its width."""
+    while isinstance(kind, pa.BaseExtensionType):  # a user's own may have no hash
+        kind = kind.storage_type
+    return _layout(kind)
+
+
+@lru_cache(maxsize=1024)
+def _layout(kind: pa.DataType) -> tuple[pa.DataType, bool, int]:
     stored_kind = plain(kind)
     return stored_kind, is_text(stored_kind), width_of(stored_kind)
 
