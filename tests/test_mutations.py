@@ -99,7 +99,7 @@ MUTATIONS: tuple[tuple[str, Wrap], ...] = (
     ("weft.edge.clocks:_ends", bounds_rounded_down),
     ("weft.indexes.runs:Runs.insert", store_everywhere),
     ("weft.indexes.runs:Runs.insert", match_but_not_store),
-    ("weft.runtimes.inline:threshold", late_at_the_watermark),
+    ("weft.runtimes.joins:threshold", late_at_the_watermark),
     ("weft.progress.watermark:_stand", lateness_on_the_largest_of_all),
     ("weft.progress.watermark:_stand", idle_never_counts),
 )

@@ -14,7 +14,7 @@ import pytest
 
 from weft.errors import NotYetError, SpecError
 from weft.spans import Span
-from weft.spec import JoinSpec, join_spec
+from weft.spec import JoinSpec, in_one_process, join_spec
 from weft.types import ALLOWED, WORKS_NOW
 
 SECOND = 10**9
@@ -49,7 +49,7 @@ def test_a_call_with_the_least_arguments_has_the_documented_defaults() -> None:
         idle=(None, None),
         sources=(1, 1),
         pattern="auto",
-        replicas=1,
+        replicas=None,
         algorithm="auto",
         engine="auto",
     )
@@ -140,7 +140,6 @@ def test_an_unknown_name_is_refused_with_all_that_are_allowed(name: str, wrong: 
         ("where", "left.x < right.x", "leave it out and filter the result"),
         ("order_by", "x", "leave it out"),
         ("order_by", ["x", "y"], "leave it out"),
-        ("replicas", 2, "write replicas=1"),
         ("pick", 3, 'write pick="all"'),
         ("how", "left", 'write how="inner"'),
         ("pattern", "hybrid", 'write pattern="auto"'),
@@ -151,6 +150,13 @@ def test_what_is_not_there_yet_is_refused_by_name(argument: str, value: object, 
     with pytest.raises(NotYetError, match=f"^`{argument}=.*` is not there yet") as caught:
         spec(**{argument: value})
     assert caught.value.hint == hint
+
+
+def test_one_process_has_one_replica() -> None:
+    assert in_one_process(spec(replicas=1)).replicas == 1
+    with pytest.raises(NotYetError, match="`replicas=2` is not there yet") as caught:
+        in_one_process(spec(replicas=2))
+    assert caught.value.hint == "write replicas=1, or give PySpark DataFrames"
 
 
 EXACT = {
@@ -221,7 +227,8 @@ EXACT = {
     ),
     "no replica": (
         {"replicas": 0},
-        "`replicas` must be a whole number of at least 1, or None; got 0.\n\nHint: write replicas=1",
+        "`replicas` must be a whole number of at least 1, or None; got 0.\n\n"
+        "Hint: write replicas=1, or leave it out",
     ),
 }
 

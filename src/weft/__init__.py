@@ -1,6 +1,8 @@
-"""weft joins live streams: interval joins for pyarrow, pandas and Polars, in one call or batch by batch.
+"""weft joins live streams: interval joins on Spark, and for pyarrow, pandas and Polars in one process.
 
-weft.interval_join        whole tables in, the same kind out
+weft.interval_join        PySpark DataFrames (streams or tables), pyarrow tables, pandas or Polars frames in,
+                          the same kind out
+weft.spark.session        a Spark session with the settings that measured best
 weft.stream.IntervalJoin  batches in, the pairs that they complete out
 """
 
@@ -21,7 +23,7 @@ from weft.errors import (
 )
 
 if TYPE_CHECKING:
-    from weft import stream
+    from weft import spark, stream
     from weft.api import interval_join
 
 __version__ = "0.1.0"
@@ -36,6 +38,7 @@ __all__ = [
     "StateError",
     "WeftError",
     "interval_join",
+    "spark",
     "stream",
 ]
 
@@ -44,8 +47,8 @@ def __getattr__(name: str) -> Any:
     """Import numba and Arrow when they are first needed, not with the package."""
     if name == "interval_join":
         value = importlib.import_module("weft.api").interval_join
-    elif name == "stream":
-        value = importlib.import_module("weft.stream")
+    elif name in ("spark", "stream"):
+        value = importlib.import_module(f"weft.{name}")
     else:
         message = f"module 'weft' has no attribute {name!r}"
         raise AttributeError(message)

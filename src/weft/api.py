@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from weft.edge.frame_kinds import is_spark
 from weft.edge.frames import read_inputs
 from weft.runtimes.batch import join_tables
-from weft.spec import join_spec
+from weft.spec import in_one_process, join_spec
 from weft.types import SIDES, Frame
 
 if TYPE_CHECKING:
@@ -56,7 +57,11 @@ def interval_join(
     `idle` are checked and have no effect.
     """
     arguments = {name: value for name, value in locals().items() if name not in ("left", "right")}
-    spec = join_spec(**arguments)
+    if is_spark(left) or is_spark(right):
+        from weft.spark.joins import interval_join as on_spark
+
+        return cast("F", on_spark(left, right, arguments))
+    spec = in_one_process(join_spec(**arguments))
     read = {side: (*spec.keys_of(side), spec.time_of(side)) for side in SIDES}
     inputs = read_inputs(left, right, read=read)
     table, origins = join_tables(spec, inputs.left, inputs.right)

@@ -38,7 +38,7 @@ class JoinSpec:
     idle: tuple[Span | None, Span | None]
     sources: tuple[int, int]
     pattern: Pattern
-    replicas: int
+    replicas: int | None
     algorithm: Algorithm
     engine: Engine
     where: None = None
@@ -291,11 +291,15 @@ def _sources(value: object) -> tuple[int, int]:
     raise refusal(value, "`sources`", "two whole numbers of at least 1, (left, right)", hint)
 
 
-def _replicas(value: object) -> int:
-    if value is None:
-        return 1
-    if not isinstance(value, int) or not _whole(value):
-        raise refusal(value, "`replicas`", "a whole number of at least 1, or None", "write replicas=1")
-    if value > 1:
-        raise _not_yet(value, "replicas", "write replicas=1")
-    return 1
+def _replicas(value: object) -> int | None:
+    if value is not None and not _whole(value):
+        hint = "write replicas=1, or leave it out"
+        raise refusal(value, "`replicas`", "a whole number of at least 1, or None", hint)
+    return value if isinstance(value, int) else None
+
+
+def in_one_process(spec: JoinSpec) -> JoinSpec:
+    """Return a spec for a join in this process; refuse what only a cluster can do."""
+    if spec.replicas is not None and spec.replicas > 1:
+        raise _not_yet(spec.replicas, "replicas", "write replicas=1, or give PySpark DataFrames")
+    return spec

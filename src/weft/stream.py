@@ -21,7 +21,7 @@ from weft.metrics import Metrics
 from weft.progress.promise import shown_watermark, watermark_of
 from weft.runtimes.checkpoint import load, save
 from weft.runtimes.inline import Inline
-from weft.spec import join_spec
+from weft.spec import in_one_process, join_spec
 from weft.types import SIDES
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class IntervalJoin:
             for name, value in locals().items()
             if name not in ("self", "left_schema", "right_schema")
         }
-        spec = join_spec(**given)
+        spec = in_one_process(join_spec(**given))
         if spec.lateness is None:
             hint = (
                 'write lateness="0s" for inputs in order; a row below the newest of its input by more is late'

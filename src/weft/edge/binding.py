@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from weft.edge.clocks import Axis, Clock, axis_of, check_clocks, check_spans, read_clock
 from weft.edge.families import KeyFamily, key_family, kind_of
-from weft.edge.names import Origin, check_names, kept_columns, place, result_columns
+from weft.edge.names import Fold, Origin, check_names, exact, kept_columns, place, result_columns
 from weft.edge.stored import check_carried
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ class Binding:
     axis: Axis
 
 
-def bind_side(spec: JoinSpec, side: Side, schema: pa.Schema) -> SideBinding:
+def bind_side(spec: JoinSpec, side: Side, schema: pa.Schema, fold: Fold = exact) -> SideBinding:
     """Find a side's keys and time, and refuse what is wrong whatever the other side holds."""
     names = schema.names
-    check_names(side, names, spec.late)
-    keys = tuple(place("on", side, name, names) for name in spec.keys_of(side))
+    check_names(side, names, spec.late, fold)
+    keys = tuple(place("on", side, name, names, fold) for name in spec.keys_of(side))
     argument = "time" if spec.left_time == spec.right_time else f"{side}_time"
-    time = place(argument, side, spec.time_of(side), names)
+    time = place(argument, side, spec.time_of(side), names, fold)
     for key in keys:
         kind_of(side, schema.field(key))
     clock = read_clock(side, schema.field(time))
@@ -64,12 +64,12 @@ def bind_side(spec: JoinSpec, side: Side, schema: pa.Schema) -> SideBinding:
     return SideBinding(schema, keys, time, clock)
 
 
-def bind(spec: JoinSpec, left: SideBinding, right: SideBinding) -> Binding:
+def bind(spec: JoinSpec, left: SideBinding, right: SideBinding, fold: Fold = exact) -> Binding:
     """Put both sides together, or refuse what does not fit between them."""
     check_clocks(left.time_field(), right.time_field())
     families = tuple(map(key_family, left.key_fields(), right.key_fields()))
-    named = result_columns(left.schema.names, right.schema.names, spec.on, spec.suffixes)
-    columns = kept_columns(spec.columns, named)
+    named = result_columns(left.schema.names, right.schema.names, spec.on, spec.suffixes, fold)
+    columns = kept_columns(spec.columns, named, fold)
     output = tuple(columns.values())
     for side, at in output:
         check_carried(side, (left if side == "left" else right).schema.field(at))

@@ -56,6 +56,12 @@ def kind_of(argument: str, frame: object, *, allowed: str = TABLES) -> Kind:
     raise InputError(message, hint=_instead(argument, frame, allowed))
 
 
+def is_spark(given: object) -> bool:
+    """Tell whether an input, or one of a list of them, is a PySpark DataFrame."""
+    each = given if isinstance(given, list | tuple) else (given,)
+    return any(_library(type(one)) == "pyspark" and type(one).__name__ == "DataFrame" for one in each)
+
+
 def named(value: object) -> str:
     """Return the type of a value as a user calls it, a scalar with its value."""
     if value is None:

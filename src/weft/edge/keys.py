@@ -58,11 +58,12 @@ def _is_word(family: KeyFamily) -> bool:
 
 def key_codes(columns: Sequence[ArrowColumn], families: Sequence[KeyFamily]) -> Codes:
     """Return the codes of the rows of one side's key columns."""
-    each = [_codes(column, family) for column, family in zip(columns, families, strict=True)]
+    each = [column_codes(column, family) for column, family in zip(columns, families, strict=True)]
     return each[0] if len(each) == 1 else _composed(each)
 
 
-def _codes(column: ArrowColumn, family: KeyFamily) -> Codes:
+def column_codes(column: ArrowColumn, family: KeyFamily) -> Codes:
+    """Return the codes of one key column."""
     if not isinstance(column, pa.ChunkedArray):
         return _codes_of(plain_array(column), family)
     if column.num_chunks == 1:

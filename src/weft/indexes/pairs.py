@@ -10,7 +10,7 @@ import numpy as np
 from weft.kernels.fill import expand, gather
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from weft.columns import Column, Rows
     from weft.types import Side
@@ -50,6 +50,17 @@ def halved(pairs: Sequence[Pairs]) -> tuple[list[Pairs], list[Pairs]]:
     return [replace(one, hits=first.ravel(), count=half, numbers=[])], [
         replace(one, hits=second.ravel(), count=one.count - half, numbers=[])
     ]
+
+
+def pieces(pairs: Sequence[Pairs], most: int) -> Iterator[list[Pairs]]:
+    """Cut pairs into pieces of at most `most` pairs."""
+    found = [part for part in pairs if part.count]
+    if sum(part.count for part in found) <= most:
+        if found:
+            yield found
+        return
+    for half in halved(found):
+        yield from pieces(half, most)
 
 
 def row_numbers(pairs: Pairs) -> tuple[Rows, Rows]:

@@ -13,7 +13,8 @@ from weft.edge.stored import restored_table, stored_table
 from weft.errors import StateError, shown
 from weft.progress.late import late_schema
 from weft.progress.watermark import Input, Progress
-from weft.runtimes.inline import Inline, Join, Judged
+from weft.runtimes.inline import Inline
+from weft.runtimes.joins import Join, Judged
 from weft.spans import Span
 from weft.state.chunks import decode, encode, read_table, write_table
 from weft.state.container import pack, unpack
@@ -127,15 +128,13 @@ def _check_spec(spec: JoinSpec, other: dict[str, Any]) -> None:
     mine = spec.identity()
     unlike = [name for name in mine if mine[name] != other.get(name)]
     if unlike:
-        parts = "; ".join(
-            f"`{name}` was {_said(other.get(name))}, now {_said(mine[name])}" for name in unlike
-        )
+        parts = "; ".join(f"`{name}` was {said(other.get(name))}, now {said(mine[name])}" for name in unlike)
         allowed = "only `late`, `lateness` and `idle` may differ"
         message = f"the snapshot is of another join: {parts}."
         raise StateError(message, f"restore into an operator with the same arguments; {allowed}")
 
 
-def _said(value: Any) -> str:
+def said(value: Any) -> str:
     """Return a part of a spec's identity as a user wrote it."""
     if isinstance(value, list) and value[-1:] in (["ns"], ["ticks"]):
         return Span(*value).code()
@@ -145,10 +144,11 @@ def _said(value: Any) -> str:
 def _check_schemas(known: dict[Side, SideBinding], schemas: dict[Side, pa.Schema]) -> None:
     for side, one in known.items():
         if side in schemas and not schemas[side].equals(one.schema):
-            theirs, ours = _columns(schemas[side]), _columns(one.schema)
+            theirs, ours = columns_of(schemas[side]), columns_of(one.schema)
             message = f"the snapshot's {side} columns are others: {theirs}; got {ours}."
             raise StateError(message, "restore into a new operator")
 
 
-def _columns(schema: pa.Schema) -> str:
+def columns_of(schema: pa.Schema) -> str:
+    """Return the columns of a schema as messages show them."""
     return ", ".join(f"{field.name} ({field.type})" for field in schema)

@@ -18,19 +18,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from weft.edge.arrivals import Arrived, Data, arrive, lead_place
-from weft.edge.binding import Binding, SideBinding, bind, bind_side
-from weft.edge.interner import Interner
-from weft.edge.keys import Flags, as_words, both
-from weft.edge.result import OutColumn, empty_table, out_columns, result_table, rows_table
-from weft.indexes.run import ALL, NEVER
-from weft.operators.interval import IntervalJoin, horizon, other
-from weft.plan import plan
-from weft.progress.late import late_flags, late_schema, late_table, refuse_late, threshold
-from weft.progress.watermark import Allowed, Progress, start
+from weft.edge.arrivals import Arrived, Data, arrive
+from weft.edge.binding import SideBinding, bind_side
+from weft.edge.result import empty_table, result_table, rows_table
+from weft.indexes.run import ALL
+from weft.operators.interval import other
+from weft.progress.late import late_schema, threshold
+from weft.progress.watermark import Progress, start
+from weft.runtimes.joins import Join, Judged, allowances, horizons, judge, new_join, usable
 from weft.runtimes.rows import batch_of
-from weft.runtimes.small import MOST_ROWS, SmallPushes, fits
-from weft.spans import Span
+from weft.runtimes.small import MOST_ROWS, SmallPushes
 from weft.types import SIDES, Side
 
 if TYPE_CHECKING:
@@ -55,45 +52,6 @@ class Counts:
         return Counts(
             self.rows_in.copy(), {side: late.copy() for side, late in self.late.items()}, self.pairs_out
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """An arrived batch and its late rows (None: it has none), as a table too where they are handed back."""
-
-    arrived: Arrived
-    late: Flags | None
-    routed: pa.Table | None
-
-
-@dataclass(slots=True)
-class Join:
-    """What exists once both schemas are known: the state of the join and the columns of its result."""
-
-    binding: Binding
-    interner: Interner
-    operator: IntervalJoin
-    columns: tuple[OutColumn, ...]
-    small: SmallPushes | None
-
-    def crowded(self) -> bool:
-        """Tell whether there are many keys that no row uses."""
-        return self.interner.crowded(sum(len(window) for window in self.operator.windows.values()))
-
-    def forget_places(self) -> None:
-        """The windows are about to change: what small pushes know of where they lie is void."""
-        if self.small is not None:
-            self.small.forget()
-
-
-def new_join(spec: JoinSpec, left: SideBinding, right: SideBinding) -> Join:
-    """Bind both sides and make the empty state."""
-    binding = bind(spec, left, right)
-    index = plan(spec).index
-    operator = IntervalJoin(binding.axis, lambda side: index(lead_place(binding, side)))
-    columns = out_columns(binding)
-    small = SmallPushes(binding, columns, operator) if fits(binding) else None
-    return Join(binding, Interner(words=as_words(binding.families)), operator, columns, small)
 
 
 class Inline:
@@ -138,8 +96,10 @@ class Inline:
     def _push(self, pushed: Sequence[tuple[Side, int, Data]]) -> pa.Table:
         fresh = {side: data.schema for side, _, data in pushed if side not in self.sides}
         sides, join = self._learned(fresh) if fresh else (self.sides, self.join)
+        before = self.progress.watermark
         judged = [
-            self._judge(arrive(side, source, data, sides[side]), sides[side]) for side, source, data in pushed
+            judge(arrive(side, source, data, sides[side]), sides[side], before, self.spec.late)
+            for side, source, data in pushed
         ]
         progress = self.progress.observed(largest_times(judged, sides))
         result = NOTHING if join is None else self._step(join, judged, progress)
@@ -206,19 +166,6 @@ class Inline:
         due = horizons(join.binding, self.progress)
         return join.crowded() or any(window.due(due[side]) for side, window in join.operator.windows.items())
 
-    def _judge(self, arrived: Arrived, binding: SideBinding) -> Judged:
-        """Find a batch's late rows, by the watermark that held before it; refuse them if the spec says so."""
-        watermark = self.progress.watermark
-        if watermark is None:
-            return Judged(arrived, None, None)
-        first = threshold(watermark, binding.clock.tick)
-        late = late_flags(arrived, first)
-        if late is None or self.spec.late == "drop":
-            return Judged(arrived, late, None)
-        if self.spec.late == "fail":
-            refuse_late(arrived, late, first, binding)
-        return Judged(arrived, late, late_table(arrived, late, first))
-
     def _step(self, join: Join, judged: Sequence[Judged], progress: Progress) -> pa.Table:
         """Run the operator on batches; deliver the table of their pairs."""
         join.forget_places()
@@ -261,7 +208,7 @@ class Inline:
                 [one for one in self.waiting if self._lives(one.arrived)] if moved else self.waiting
             )
         elif self.join.crowded():
-            self._forget(self.join)
+            self.join.forget_keys()
 
     def wait(self, judged: Judged) -> None:
         """Keep a batch until both schemas are known."""
@@ -287,26 +234,6 @@ class Inline:
         tick = self.sides[arrived.side].clock.tick
         return self.progress.watermark is None or largest * tick + bound >= self.progress.watermark
 
-    def _forget(self, join: Join) -> None:
-        """Forget the keys that no held row uses."""
-        windows = join.operator.windows.values()
-        used = np.logical_or.reduce([window.used(join.interner.size) for window in windows])
-        interner, names = join.interner.without(used)
-        fewer = [window.renamed(names, max(interner.size, 1)) for window in windows]
-        for window, rows in zip(windows, fewer, strict=True):
-            window.settle(rows)
-        join.interner = interner
-        join.forget_places()
-
-
-def allowances(spec: JoinSpec) -> dict[Side, Allowed]:
-    """Return what lateness and silence each side is allowed, in nanoseconds (or ticks, for integer times)."""
-    lateness = spec.lateness or (Span(0, "ns"),) * 2
-    return {
-        side: Allowed(late.value, None if idle is None else idle.value)
-        for side, late, idle in zip(SIDES, lateness, spec.idle, strict=True)
-    }
-
 
 def largest_times(judged: Iterable[Judged], sides: Mapping[Side, SideBinding]) -> dict[tuple[Side, int], int]:
     """Return the largest time of each batch that has one, in nanoseconds (or ticks)."""
@@ -316,19 +243,6 @@ def largest_times(judged: Iterable[Judged], sides: Mapping[Side, SideBinding]) -
         if largest is not None:
             times[arrived.side, arrived.source] = largest * sides[arrived.side].clock.tick
     return times
-
-
-def horizons(binding: Binding, progress: Progress) -> dict[Side, int]:
-    """Return, for each side, the first time that a row to come may meet; past all times if none will come."""
-    ticks = {"left": binding.left.clock.tick, "right": binding.right.clock.tick}
-    fine, axis = min(ticks.values()), binding.axis
-    past = {"left": -axis.upper * fine, "right": axis.lower * fine}
-    return {
-        side: NEVER
-        if axis.lower > axis.upper or progress.side_finished(other(side))
-        else horizon(progress.watermark, past[side], ticks[side])
-        for side in SIDES
-    }
 
 
 def copied(judged: Judged, sides: Mapping[Side, SideBinding]) -> Judged:
@@ -344,8 +258,3 @@ def only_batch(data: Data) -> pa.RecordBatch | None:
         return data
     batches = data.to_batches()
     return batches[0] if len(batches) == 1 else None
-
-
-def usable(judged: Judged) -> Flags | None:
-    """Tell which rows have a time and are not late; None stands for all."""
-    return both(judged.arrived.timed, None if judged.late is None else ~judged.late)

@@ -1,0 +1,110 @@
+"""How pairs leave a worker: as columns that Spark takes without a copy, or packed where they are nested.
+
+Beside the pairs goes one row a shard and batch in the reserved column `_weft`: what was counted, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.types as pt
+from pyspark.sql import functions as F  # noqa: N812 - everyone's name for it
+
+from weft.runtimes.replica import COUNTED
+from weft.state.chunks import read_table, write_table
+from weft.types import SIDES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import Column
+
+    from weft.edge.binding import Binding
+    from weft.runtimes.replica import Replica
+    from weft.state.manifest import Manifest
+
+HELD = ("state_rows_left", "state_rows_right", "state_bytes")
+EPOCH = datetime(1970, 1, 1)
+ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+TOLD = "_weft"
+PACK = "_weft_pack"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The columns of a result under the names that Spark knows."""
+
+    schema: pa.Schema
+    packed: bool
+
+    def frame(self, table: pa.Table) -> pd.DataFrame:
+        """Return pairs as Spark takes them."""
+        table = pa.table(table.columns, schema=self.schema)
+        columns: dict[str, Any] = dict(zip(table.column_names, table.columns, strict=True))
+        if self.packed:
+            columns = {PACK: pa.array([write_table(table)], pa.binary())}
+        return _frame(columns | {TOLD: pa.nulls(1 if self.packed else table.num_rows, pa.string())})
+
+    def told(self, before: Manifest, replica: Replica) -> pd.DataFrame:
+        """Return the row of a batch in which its counts are."""
+        names = [PACK] if self.packed else self.schema.names
+        kinds = [pa.binary()] if self.packed else self.schema.types
+        empty = {name: pa.nulls(1, kind) for name, kind in zip(names, kinds, strict=True)}
+        return _frame(empty | {TOLD: pa.array([json.dumps(counted(before, replica))])})
+
+
+def counted(before: Manifest, replica: Replica) -> dict[str, int | None]:
+    """Return what one shard counted in one batch, and what it holds after it."""
+    after = replica.manifest
+    told: dict[str, int | None] = {name: after.counts[name] - before.counts.get(name, 0) for name in COUNTED}
+    for side in SIDES:
+        told[f"state_rows_{side}"] = sum(chunk.rows for chunk in after.chunks if chunk.side == side)
+    told["state_bytes"] = sum(chunk.size for chunk in after.chunks)
+    tick = min(one.clock.tick for one in (replica.join.binding.left, replica.join.binding.right))
+    told["watermark"] = None if after.watermark is None else -(-after.watermark // tick)
+    return told
+
+
+def observed(binding: Binding) -> list[Column]:
+    """Return what an observation makes of the rows that `counted` left: sums, and the watermark of all."""
+
+    def number(name: str) -> Column:
+        return F.get_json_object(TOLD, f"$.{name}").cast("long")
+
+    counted_ = [F.coalesce(F.sum(number(name)), F.lit(0)).alias(name) for name in COUNTED]
+    held = [F.sum(number(name)).alias(name) for name in HELD]
+    return [*counted_, *held, _shown(F.min(number("watermark")), binding).alias("watermark")]
+
+
+def _shown(ticks: Column, binding: Binding) -> Column:
+    """Return a watermark as text that keeps every digit and says its zone; integers stay what they are."""
+    clock = binding.left.clock
+    if clock.kind == "timestamp":
+        micros = F.make_dt_interval(secs=ticks.cast("decimal(38, 6)") / 1_000_000)
+        zoned, plain = F.timestamp_micros(ticks), F.lit(EPOCH) + micros
+        return F.date_format(zoned, f"{ISO}XXX") if clock.zoned else F.date_format(plain, ISO)
+    if clock.kind == "date":
+        return F.date_from_unix_date(ticks.cast("int")).cast("string")
+    return ticks
+
+
+def is_nested(schema: pa.Schema) -> bool:
+    """Tell whether a column is nested: pandas would take it value by value."""
+    return any(pt.is_nested(kind) for kind in schema.types)
+
+
+def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the pairs that packs hold; for `mapInArrow`."""
+    for batch in batches:
+        for pack in batch.column(0):
+            yield from read_table(pack.as_buffer()).to_batches()
+
+
+def _frame(columns: dict[str, pa.Array | pa.ChunkedArray]) -> pd.DataFrame:
+    series = {name: pd.Series(pd.arrays.ArrowExtensionArray(column)) for name, column in columns.items()}
+    return pd.DataFrame(series)
