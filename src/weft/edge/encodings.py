@@ -10,7 +10,7 @@ UNIT_NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 FROM_FLOAT = (
     'cast it to whole numbers: .astype("Int64") in pandas (which turns integers with missing values into '
-    'floats), .cast(pl.Int64) in Polars, .cast("int64") in pyarrow'
+    'floats), .cast(pl.Int64) in Polars, .cast("int64") in pyarrow, .cast("long") in Spark'
 )
 
 

@@ -87,5 +87,8 @@ def _unfit(left: pa.Field, right: pa.Field, rule: str, hint: str) -> InputError:
 def naive_beside_zoned(left: pa.Field, right: pa.Field, what: str) -> InputError:
     """Return the refusal of one timestamp with and one without a zone."""
     rule = f"{what} must both have a time zone or both have none"
-    hint = 'give it a zone too: .dt.tz_localize("UTC") in pandas, .dt.replace_time_zone("UTC") in Polars'
+    hint = (
+        'give it a zone too: .dt.tz_localize("UTC") in pandas, .dt.replace_time_zone("UTC") in Polars, '
+        '.cast("timestamp") in Spark'
+    )
     return _unfit(left, right, rule, hint)

@@ -24,7 +24,7 @@ class Interner:
     def __init__(self, *, words: bool, slots: int = SLOTS, room: int = 16 * SLOTS) -> None:
         self.words = words
         self.size = 0
-        self._settled = 0  # keys in use when the others were last forgotten
+        self.settled = 0  # keys in use when the others were last forgotten
         self._odd = secrets.randbits(63) - 2**62 | 1
         self._table = np.zeros(2 * slots, np.int64)  # slots of two words: see kernels/hashing.py
         # Words: the key of each id; bytes: where each ends.
@@ -41,7 +41,7 @@ class Interner:
 
         It is when keys are three times those of the last pass, or three times the rows.
         """
-        return self.size > 3 * min(self._settled, rows) + WORTH
+        return self.size > 3 * min(self.settled, rows) + WORTH
 
     @property
     def slots(self) -> int:
@@ -81,6 +81,17 @@ class Interner:
             find_bytes((codes.values, codes.data), ids, self._table, (self._known, self._store), self._odd)
         return ids
 
+    def reserve(self, keys: int, size: int) -> None:
+        """Make room for so many more keys, of so many bytes in all (words: 0)."""
+        total = self.size + keys
+        if 3 * total >= 2 * self.slots:
+            self._spread(1 << (2 * total).bit_length())
+        if total >= self._known.size:
+            self._known = enlarged(self._known, 5 * total // 4 + 1)
+        needed = size and int(self._known[self.size]) + size
+        if needed > self._store.size:
+            self._store = enlarged(self._store, 3 * needed // 2)
+
     def keys(self) -> Codes:
         """Return the codes of all ids."""
         if self.words:
@@ -95,14 +106,13 @@ class Interner:
         names[rows] = np.arange(rows.size, dtype=np.int32)
         slots = max(SLOTS, 1 << (4 * rows.size).bit_length())  # more will come before the next pass
         fewer = self._moved(chosen(self.keys(), rows), slots)
-        fewer._settled = fewer.size
+        fewer.settled = fewer.size
         return fewer, names
 
     def _grow(self, codes: Codes, row: int) -> None:
         """Make room for the key of a row that found none: in the table, among the keys, in the store."""
         if 3 * self.size >= 2 * self.slots:
-            larger = self._moved(self.keys(), 2 * self.slots)
-            self._odd, self._table = larger._odd, larger._table
+            self._spread(2 * self.slots)
             return
         if self.size + 1 >= self._known.size:
             self._known = enlarged(self._known, 3 * self._known.size // 2)
@@ -110,6 +120,11 @@ class Interner:
             needed = int(self._known[self.size] + codes.values[row + 1] - codes.values[row])
             if needed > self._store.size:
                 self._store = enlarged(self._store, 2 * needed)
+
+    def _spread(self, slots: int) -> None:
+        """Take a table of so many slots."""
+        larger = self._moved(self.keys(), slots)
+        self._odd, self._table = larger._odd, larger._table
 
     def _moved(self, keys: Codes, slots: int) -> Interner:
         """Return an interner with so many slots and these keys, whose ids are 0, 1, 2, ..."""

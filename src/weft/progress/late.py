@@ -63,7 +63,7 @@ def refuse_late(arrived: Arrived, late: Flags, first: int, binding: SideBinding)
     names = ", ".join(f"{field.name}={shown(value)}" for field, value in named) or "no key"
     message = (
         f"{arrived.side} input {arrived.source}: a row with {names} and {binding.time_field().name}={time} "
-        f"is late by {lateness}{unit}{more}; nothing of its push was taken."
+        f"is late by {lateness}{unit}{more}; nothing of its batch was taken."
     )
     hint = 'allow more `lateness`, or count late rows with late="drop", or get them back with late="route"'
     raise LateRowError(

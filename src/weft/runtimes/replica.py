@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from weft.edge.arrivals import arrive
 from weft.edge.result import result_table
+from weft.errors import LateRowError
 from weft.indexes.pairs import pieces
 from weft.indexes.run import ALL, above
 from weft.indexes.runs import crowd
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from weft.spec import JoinSpec
     from weft.state.log import Store
 
+LATE = (
+    'start the query again with more `lateness` or with late="drop", which counts late rows: '
+    "its checkpoint goes on from the batch before"
+)
 MOST_PAIRS = 1 << 17  # of one delivered table: a few MiB, which the receiver takes while the next is made
 
 
@@ -102,7 +107,11 @@ class Replica:
         """Match the rows of a pack with the other side's window, deliver their pairs, store them."""
         join, side = self.join, pack.side
         arrived = arrive(side, pack.source, read_table(data), self._sides[side])
-        judged = judge(arrived, self._sides[side], self._progress.watermark, self._policy)
+        try:
+            judged = judge(arrived, self._sides[side], self._progress.watermark, self._policy)
+        except LateRowError as error:
+            error.hint = LATE
+            raise
         self._counts[f"late_{side}"] += 0 if judged.late is None else int(judged.late.sum())
         batch = batch_of(join.binding, arrived, usable(judged), join.interner.intern)
         keys = max(join.interner.size, 1)

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - everyone's name for it
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import StringType
 
 from weft.edge.frame_kinds import named
 from weft.errors import InputError, NotYetError, shown
@@ -118,6 +119,18 @@ def check_travels(side: Side, schema: StructType, places: Sequence[int]) -> None
             message = f"a column must be of a type that travels by Arrow; got {got}."
             raise InputError(
                 message, "cast it to a plainer type, such as string, or leave it out of columns=[...]"
+            )
+
+
+def check_collation(side: Side, schema: StructType, keys: Sequence[int]) -> None:
+    """Refuse text that Spark compares otherwise than by its bytes."""
+    for field in (schema[place] for place in keys):
+        kind = field.dataType
+        if isinstance(kind, StringType) and not kind.isUTF8BinaryCollation():
+            got = f"{side} {shown(field.name)} ({kind.simpleString()})"
+            message = f"a key of text must be compared by its bytes, UTF8_BINARY; got {got}."
+            raise InputError(
+                message, 'write F.collate(column, "UTF8_BINARY"), of F.lower(column) if case is none'
             )
 
 

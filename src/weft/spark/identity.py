@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -37,10 +38,16 @@ def _identity(plan: ShardPlan) -> dict[str, Any]:
     }
 
 
+def digest_of(plan: ShardPlan) -> str:
+    """Return a name for all that `check_identity` compares."""
+    return blake2b(write_identity(plan), digest_size=16).hexdigest()
+
+
 def check_identity(data: bytes | None, plan: ShardPlan) -> None:
-    """Refuse a plan that is not the one the checkpoint was begun with; `data` None: it begins now."""
+    """Refuse a plan that is not the one the checkpoint was begun with."""
     if data is None:
-        return
+        message = "the checkpoint does not say which join it is of."
+        raise StateError(message, f"it is damaged: go back to a copy of it, {ANEW}")
     theirs, mine = unpack(data)[0], _identity(plan)
     if theirs["replicas"] != plan.shards:
         message = f"the checkpoint has {theirs['replicas']} shards, and this call {plan.shards}."

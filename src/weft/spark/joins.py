@@ -24,6 +24,7 @@ from weft.spark.emitter import PACKED, Emitter
 from weft.spark.frames import (
     DELAY,
     arrow_schema,
+    check_collation,
     check_travels,
     delays,
     read_inputs,
@@ -68,6 +69,7 @@ def interval_join(left: object, right: object, arguments: dict[str, Any]) -> Dat
     binding, needed = narrowed(whole)
     for side in SIDES:
         check_travels(side, schemas[side], needed[side])
+        check_collation(side, schemas[side], sides[side].keys)
     plan = ShardPlan(spec, binding, check_replicas(spec.replicas or partitions))
     packs = _packs(inputs, plan, needed)
     schema = _result_schema(inputs, whole)

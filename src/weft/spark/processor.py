@@ -13,7 +13,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from weft.runtimes.replica import Pack, Replica, caught_up
 from weft.spark import residents
-from weft.spark.identity import check_identity, write_identity
+from weft.spark.identity import check_identity, digest_of, write_identity
 from weft.spark.residents import Resident
 from weft.state.manifest import Manifest, first_manifest, read_manifest, write_manifest
 
@@ -61,6 +61,7 @@ class JoinProcessor(StatefulProcessor):
     def __init__(self, plan: ShardPlan, results: Results) -> None:
         self._plan = plan
         self._results = results
+        self._digest = digest_of(plan)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
@@ -76,11 +77,12 @@ class JoinProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Take the packs of one shard in one batch."""
         plan, store = self._plan, ChunkStore(self._chunks)
-        place = (query_id(), int(key[0]))
+        place = (query_id(), self._digest, int(key[0]))
         manifest = self._last_manifest()
         join = residents.taken(place, manifest.nonce)
         if join is None:
-            check_identity(_blob(self._identity), plan)
+            if manifest.nonce:
+                check_identity(_blob(self._identity), plan)
             join = caught_up(plan.spec, plan.binding, manifest, store)
         replica = Replica(plan.spec, plan.binding, join, manifest, store)
         for table in replica.take(self._packs(rows)):

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from weft.runtimes.joins import Join
 
 MOST = 1 << 30  # bytes of rows that one worker holds
+
+
+Place: TypeAlias = tuple[str, str, int]
+"""A query's id, what the join is, a shard's key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +28,16 @@ class Resident:
     join: Join
 
 
-_RESIDENTS: OrderedDict[tuple[str, int], Resident] = OrderedDict()
+_RESIDENTS: OrderedDict[Place, Resident] = OrderedDict()
 
 
-def taken(place: tuple[str, int], nonce: str) -> Join | None:
+def taken(place: Place, nonce: str) -> Join | None:
     """Return the join of a shard if it is of this commit; it is no longer held: work on it may fail."""
     resident = _RESIDENTS.pop(place, None)
     return resident.join if resident is not None and resident.nonce == nonce else None
 
 
-def keep(place: tuple[str, int], resident: Resident) -> None:
+def keep(place: Place, resident: Resident) -> None:
     """Hold a shard's join for the next batch; the longest unused ones go when there is no room."""
     _RESIDENTS[place] = resident
     while len(_RESIDENTS) > 1 and sum(_size(one) for one in _RESIDENTS.values()) > MOST:

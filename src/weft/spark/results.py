@@ -107,4 +107,4 @@ def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _frame(columns: dict[str, pa.Array | pa.ChunkedArray]) -> pd.DataFrame:
     series = {name: pd.Series(pd.arrays.ArrowExtensionArray(column)) for name, column in columns.items()}
-    return pd.DataFrame(series)
+    return pd.DataFrame(series, copy=False)

@@ -16,7 +16,6 @@ from weft.errors import StateError
 from weft.indexes.run import ALL, Batch, above, build, rows_of, settled
 from weft.state.chunks import decode, encode
 from weft.state.container import pack, unpack
-from weft.types import SIDES, Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from weft.edge.interner import Interner
+    from weft.types import Side
 
 FAN = 4  # chunks of one size that are merged into one
 DAMAGED = "the checkpoint is damaged: go back to a copy of it, or begin a new one"
@@ -127,15 +127,22 @@ class Log:
 def due(chunks: Sequence[Chunk], horizons: Mapping[Side, int]) -> list[list[Chunk]]:
     """Return which chunks are to be written anew: each group becomes one chunk, or none."""
     groups = [[chunk] for chunk in chunks if chunk.middle < horizons[chunk.side]]
-    rest = [chunk for chunk in chunks if chunk.middle >= horizons[chunk.side]]
-    for side in SIDES:
-        tiers: dict[int, list[Chunk]] = {}
-        for chunk in (one for one in rest if one.side == side):
-            tiers.setdefault(_tier(chunk.rows), []).append(chunk)
-        groups += [
-            tier for tier in tiers.values() if len(tier) >= FAN and sum(one.rows for one in tier) <= MERGED
-        ]
-    return groups
+    tiers: dict[tuple[Side, int], list[Chunk]] = {}
+    for chunk in chunks:
+        if chunk.middle >= horizons[chunk.side]:
+            tiers.setdefault((chunk.side, _tier(chunk.rows)), []).append(chunk)
+    crowded = [tier for tier in tiers.values() if len(tier) >= FAN]
+    return groups + [group for tier in crowded for group in _grouped(tier)]
+
+
+def _grouped(tier: Sequence[Chunk]) -> list[list[Chunk]]:
+    """Return chunks of one size in groups of FAN or more, none of more than MERGED rows."""
+    groups: list[list[Chunk]] = [[]]
+    for chunk in tier:
+        if sum(one.rows for one in groups[-1]) + chunk.rows > MERGED:
+            groups.append([])
+        groups[-1].append(chunk)
+    return [group for group in groups if len(group) >= FAN]
 
 
 def _tier(rows: int) -> int:
