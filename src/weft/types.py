@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 Side: TypeAlias = Literal["left", "right"]
 Closed: TypeAlias = Literal["both", "left", "right", "none"]
@@ -21,11 +21,11 @@ SIDES: tuple[Side, Side] = ("left", "right")
 
 
 class Frame(Protocol):
-    """A frame as annotations know it, of whichever library: pyarrow, pandas, Polars. A list has no shape."""
+    """A frame as annotations know it, of whichever library: PySpark, pyarrow, pandas, Polars; no list is one."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """How many rows and columns it has."""
+    def columns(self) -> Any:
+        """Its columns, or their names."""
 
 
 ALLOWED: dict[str, tuple[str, ...]] = {

@@ -80,7 +80,7 @@ class Emitter:
             rows = rows[arrived.timed[rows]]
         table = rows_table(arrived.data, rows)
         present, first = np.unique(shards[rows], return_index=True)
-        ends = [*first[1:].tolist(), rows.size]
+        ends = [*first.tolist(), rows.size][1:]
         return {
             int(shard): (end - start, write_table(table.slice(start, end - start)))
             for shard, start, end in zip(present, first.tolist(), ends, strict=True)
