@@ -51,13 +51,14 @@ def interval_join(
     >>> weft.interval_join(views, clicks, on="user", time="ts", lower=0, upper=30).to_pylist()
     [{'user': 1, 'ts': 10, 'ts_right': 15}, {'user': 2, 'ts': 20, 'ts_right': 20}]
 
-    Both are PySpark DataFrames, pyarrow tables, pandas or Polars frames, or lists of them; the same kind comes
-    out. Bounds are durations ("30s"), or integers for integer times. Rows with a null in a key or in the time
-    match nothing.
+    Both are PySpark DataFrames, pyarrow tables, pandas or Polars frames, or lists of them; the same kind
+    comes out. Bounds are durations ("30s"), or integers for integer times. Rows with a null in a key or in
+    the time match nothing.
 
-    Two streams of Spark give a stream, for any sink and any further step, exactly once through its checkpoint:
-    `lateness` says how far a row may lie behind the newest of its input (left out, it is the delay of the
-    input's own withWatermark); `replicas` is the number of shards, by default the shuffle partitions.
+    Two streams of Spark give a stream, for any sink and any further step, exactly once through its
+    checkpoint: `lateness` says how far a row may lie behind the newest of its input (left out, it is the
+    delay of the input's own withWatermark); `replicas` is the number of shards, by default the shuffle
+    partitions.
     Tables are joined at once: nothing is late, `lateness`, `late` and `idle` are checked and have no effect;
     in one process the result is in the order of the left rows and then of the right times.
     """

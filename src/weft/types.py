@@ -21,7 +21,7 @@ SIDES: tuple[Side, Side] = ("left", "right")
 
 
 class Frame(Protocol):
-    """A frame as annotations know it, of whichever library: PySpark, pyarrow, pandas, Polars; no list is one."""
+    """A frame as annotations know it: of PySpark, pyarrow, pandas or Polars; no list is one."""
 
     @property
     def columns(self) -> Any:
