@@ -6,11 +6,12 @@ import base64
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from weft.edge.buckets import BUCKETS
 from weft.errors import StateError
 from weft.runtimes.checkpoint import columns_of, said
+from weft.spark.shards import table_of
 from weft.state.container import pack, unpack
 from weft.types import SIDES
 
@@ -34,7 +35,7 @@ def _identity(plan: ShardPlan) -> dict[str, Any]:
         "spec": plan.spec.identity(),
         "schemas": schemas,
         "replicas": plan.shards,
-        "buckets": {"count": BUCKETS, "ranges": plan.shards},
+        "buckets": np.bincount(table_of(plan.shards), minlength=plan.shards).tolist(),
     }
 
 
@@ -54,7 +55,7 @@ def check_identity(data: bytes | None, plan: ShardPlan) -> None:
         hint = f"write replicas={theirs['replicas']} (it follows spark.sql.shuffle.partitions if left out)"
         raise StateError(message, f"{hint}, {ANEW}")
     if theirs["buckets"] != mine["buckets"]:
-        message = f"the checkpoint spreads keys as {theirs['buckets']}, this version as {mine['buckets']}."
+        message = "the checkpoint has another table of buckets than this version of weft makes."
         raise StateError(message, f"go on with the version of weft that wrote it, {ANEW}")
     unlike = [name for name in mine["spec"] if mine["spec"][name] != theirs["spec"].get(name)]
     if unlike:
