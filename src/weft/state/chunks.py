@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from weft.columns import Rows
 
-OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
+# Handing ten rows to Arrow's threads and waiting takes five times as long as compressing them; where tables
+# are large, the other cores have tables of their own.
+WRITING = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+READING = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def encode(batch: Batch, interner: Interner | None, payload: Sequence[pa.Field]) -> bytes:
@@ -57,14 +60,14 @@ def decode(data: bytes, interner: Interner | None) -> Batch:
 def write_table(table: pa.Table) -> bytes:
     """Return a table as an IPC stream."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=OPTIONS) as writer:
+    with pa.ipc.new_stream(sink, table.schema, options=WRITING) as writer:
         writer.write_table(table)
     return cast("bytes", sink.getvalue().to_pybytes())
 
 
 def read_table(data: bytes) -> pa.Table:
     """Return the table of an IPC stream."""
-    return pa.ipc.open_stream(data).read_all()
+    return pa.ipc.open_stream(data, options=READING).read_all()
 
 
 def _table(fields: Sequence[pa.Field], columns: Sequence[Column], rows: Rows) -> pa.Table:
