@@ -119,6 +119,17 @@ class Runs:
         """Add rows of a snapshot as a run."""
         self.runs = ordered([*self.runs, settled(build(batch, keys), self._lead_place)])
 
+    @property
+    def young(self) -> Batch:
+        """Return the rows of the mutable part as they lie."""
+        return self._young.rows()
+
+    def adopt(self, runs: Sequence[Run], young: Batch, keys: int) -> None:
+        """Take the runs and the mutable part's rows of another window; this one must be empty."""
+        self.runs = list(runs)
+        if len(young):
+            self._young.add(young, keys)
+
     def state(self) -> State:
         """Return what `restore` needs to take back all that comes after."""
         self._spare, self._retired = self._retired or self._spare, None

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
         ValueState,
     )
 
+    from weft.runtimes.joins import Join
     from weft.spark.plan import ShardPlan
     from weft.spark.results import Results
+    from weft.state.images import Images
 
 BLOB = "data binary"
 QUERY = "sql.streaming.queryId"  # of a task's local properties
@@ -79,18 +81,14 @@ class JoinProcessor(StatefulProcessor):
         plan, store = self._plan, ChunkStore(self._chunks)
         place = (query_id(), self._digest, int(key[0]))
         manifest = self._last_manifest()
-        join = residents.taken(place, manifest.nonce)
-        if join is None:
-            if manifest.nonce:
-                check_identity(_blob(self._identity), plan)
-            join = caught_up(plan.spec, plan.binding, manifest, store)
+        join, images = self._last_join(place, manifest, store)
         replica = Replica(plan.spec, plan.binding, join, manifest, store)
         for table in replica.take(self._packs(rows)):
             yield self._results.frame(table)
         if not manifest.nonce:
             self._identity.update((write_identity(plan),))
         self._manifest.update((write_manifest(replica.manifest),))
-        residents.keep(place, Resident(replica.manifest.nonce, join))
+        residents.keep(place, Resident(replica.manifest.nonce, join, images))
         yield self._results.told(manifest, replica)
 
     def close(self) -> None:
@@ -99,6 +97,20 @@ class JoinProcessor(StatefulProcessor):
     def _last_manifest(self) -> Manifest:
         data = _blob(self._manifest)
         return first_manifest(self._plan.spec.sources) if data is None else read_manifest(data)
+
+    def _last_join(
+        self, place: residents.Place, manifest: Manifest, store: ChunkStore
+    ) -> tuple[Join, Images | None]:
+        """Return the join as the last commit left it: as held here, from its files, or from the log."""
+        spec, binding = self._plan.spec, self._plan.binding
+        held = residents.taken(place)
+        if held is not None and held.nonce == manifest.nonce:
+            return held.join, held.images
+        if manifest.nonce:
+            check_identity(_blob(self._identity), self._plan)
+        images = residents.images_of(place) if held is None else held.images
+        join = residents.mapped(spec, binding, images, manifest.nonce)
+        return join or caught_up(spec, binding, manifest, store), images
 
     def _packs(self, rows: Iterator[pd.DataFrame]) -> Iterator[Pack]:
         for frame in rows:
