@@ -211,6 +211,9 @@ def _progress(
     lateness: object, idle: object, upper: object, high: Span
 ) -> tuple[tuple[Span, Span] | None, tuple[Span | None, Span | None]]:
     def length(name: str, value: object, side: Side | None) -> Span:
+        if value is None:
+            hint = f'write {name}=("10 s", "10 s"), or one value for both'
+            raise refusal(value, f"`{name}` of the {side}", "given where the other side's is", hint)
         span = parse_span(name, value, side)
         _one_kind(name, value, span, upper, high)
         if span.value < 0:

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 DELAY = "spark.watermarkDelayMs"  # in a column's metadata: Spark's own watermark
 WATERMARK = "EventTimeWatermark"  # the node of a plan that it comes from
+# Nodes that keep no state: a watermark below them is one for the join.
+STATELESS = frozenset(
+    "CollectMetrics DeserializeToObject Filter Generate MapElements MapInArrow MapInPandas MapPartitions Project "
+    "RebalancePartitions Repartition RepartitionByExpression ResolvedHint Sample SerializeFromObject "
+    "SubqueryAlias TypedFilter Union View".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,10 @@ def delays(frames: Sequence[DataFrame], column: int) -> list[int | None]:
 
 
 def without_watermark(frame: DataFrame) -> DataFrame:
-    """Return a stream whose plan defines no watermark: a second one, on the result, would be refused."""
+    """Return a stream whose plan defines no watermark: a second one, on the result, would be refused.
+
+    What stands before the join and keeps state of its own (a deduplication, an aggregation) keeps its own.
+    """
     classic: Any = frame
     session = classic.sparkSession
     jvm: Any = session._jvm
@@ -152,10 +161,13 @@ def without_watermark(frame: DataFrame) -> DataFrame:
 
 
 def _stripped(jvm: Any, node: Any) -> tuple[Any, bool]:
-    """Return a plan without the nodes that define watermarks, and whether there was one."""
+    """Return a plan without the nodes that define watermarks for the join, and whether there was one."""
+    name = node.getClass().getSimpleName()
+    if name != WATERMARK and name not in STATELESS:
+        return node, False
     children = node.children()
     parts = [_stripped(jvm, children.apply(at)) for at in range(children.size())]
-    if node.getClass().getSimpleName() == WATERMARK:
+    if name == WATERMARK:
         return parts[0][0], True
     if not any(found for _, found in parts):
         return node, False
