@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 DELAY = "spark.watermarkDelayMs"  # in a column's metadata: Spark's own watermark
 WATERMARK = "EventTimeWatermark"  # the node of a plan that it comes from
 # Nodes that keep no state: a watermark below them is one for the join.
-STATELESS = frozenset(
-    "CollectMetrics DeserializeToObject Filter Generate MapElements MapInArrow MapInPandas MapPartitions Project "
-    "RebalancePartitions Repartition RepartitionByExpression ResolvedHint Sample SerializeFromObject "
-    "SubqueryAlias TypedFilter Union View".split()
+STATELESS = {
+    *("CollectMetrics", "DeserializeToObject", "Filter", "Generate", "MapElements", "MapInArrow", "MapInPandas"),
+    *("MapPartitions", "Project", "RebalancePartitions", "Repartition", "RepartitionByExpression"),
+    *("ResolvedHint", "Sample", "SerializeFromObject", "SubqueryAlias", "TypedFilter", "Union", "View"),
+}
 )
 
 
