@@ -27,11 +27,11 @@ DELAY = "spark.watermarkDelayMs"  # in a column's metadata: Spark's own watermar
 WATERMARK = "EventTimeWatermark"  # the node of a plan that it comes from
 # Nodes that keep no state: a watermark below them is one for the join.
 STATELESS = {
-    *("CollectMetrics", "DeserializeToObject", "Filter", "Generate", "MapElements", "MapInArrow", "MapInPandas"),
-    *("MapPartitions", "Project", "RebalancePartitions", "Repartition", "RepartitionByExpression"),
-    *("ResolvedHint", "Sample", "SerializeFromObject", "SubqueryAlias", "TypedFilter", "Union", "View"),
+    *("CollectMetrics", "DeserializeToObject", "Filter", "Generate", "MapElements", "MapInArrow"),
+    *("MapInPandas", "MapPartitions", "Project", "RebalancePartitions", "Repartition"),
+    *("RepartitionByExpression", "ResolvedHint", "Sample", "SerializeFromObject", "SubqueryAlias"),
+    *("TypedFilter", "Union", "View"),
 }
-)
 
 
 @dataclass(frozen=True, slots=True)
