@@ -9,7 +9,7 @@ PIP_INSTALL = -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env test check format bench tables soak test-lowest clean
+.PHONY: help env demo test check format bench tables soak test-lowest clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,8 +26,13 @@ define make_env
 	@echo "making $(1) from $(2) (a minute or two the first time)"
 	@$(PYTHON) -m venv $(1)
 	@# The build backend comes first and from the same file, so that no isolated build picks another version.
-	@$(1)/bin/python $(PIP_INSTALL) -c $(2) hatchling editables
+	@$(1)/bin/python $(PIP_INSTALL) -c $(2) hatchling editables setuptools wheel
 	@$(1)/bin/python $(PIP_INSTALL) -c $(2) --no-build-isolation -e '.[dev]'
+	@# Spark runs on Java 17 or 21: a machine without one gets one inside the environment.
+	@$(1)/bin/python -m weft.spark.java 2>/dev/null || { \
+	  echo "no Java 17 or 21 is here: adding one to $(1) (100 MB)"; \
+	  $(1)/bin/python $(PIP_INSTALL) -c $(2) --no-build-isolation -e '.[java]' \
+	  && $(1)/bin/python -m weft.spark.java; }
 	@touch $(1)/.stamp
 endef
 
@@ -36,6 +41,9 @@ $(VENV)/.stamp: pyproject.toml constraints.txt
 
 $(LOWEST)/.stamp: pyproject.toml constraints-lowest.txt
 	$(call make_env,$(LOWEST),constraints-lowest.txt)
+
+demo: env ## a live join on Spark, drawn and checked: under a minute
+	@$(BIN)/weft demo
 
 test: env ## run the tests
 	@$(BIN)/pytest

@@ -16,7 +16,8 @@ COLUMNS = SPEC | {"kernels", "columns"}
 INDEXES = COLUMNS | {"indexes"}
 EDGE = INDEXES | {"edge"}
 OPERATORS = EDGE | {"progress", "state", "operators"}
-RUNTIMES = OPERATORS | {"plan", "runtimes", "stream", "api"}
+RUNTIMES = OPERATORS | {"plan", "runtimes"}
+TOP = RUNTIMES | {"stream", "spark", "api"}
 
 # What a room may import; itself always. A new room needs a line here.
 MAY_IMPORT: dict[str, set[str]] = {
@@ -31,14 +32,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "edge": INDEXES,
     # Late rows and snapshots are rows of Arrow: these rooms look into edge, which knows neither.
     "progress": EDGE,
-    "state": EDGE,
+    # The manifest of a shard holds its watermark.
+    "state": EDGE | {"progress"},
     "operators": OPERATORS,
     "plan": OPERATORS,
     "runtimes": RUNTIMES,
     "stream": RUNTIMES,
-    "api": RUNTIMES,
-    "cli": RUNTIMES | {"__init__"},
-    "__init__": RUNTIMES,
+    "spark": RUNTIMES,
+    "api": TOP,
+    "demo": BASE | {"spark", "__init__"},
+    "cli": TOP | {"demo", "__init__"},
+    "__init__": TOP,
 }
 
 WEB = {"aiohttp", "fastapi", "flask", "starlette", "textual", "uvicorn", "websockets"}

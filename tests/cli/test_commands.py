@@ -26,9 +26,10 @@ def test_the_version_is_that_of_the_package() -> None:
     assert told("--version") == (0, f"weft {weft.__version__}\n")
 
 
-def test_nothing_but_bench_and_doctor_is_there_yet() -> None:
+def test_nothing_but_these_commands_is_there_yet() -> None:
     assert {command.callback.__name__ for command in app.registered_commands if command.callback} == {
         "bench",
+        "demo",
         "doctor",
     }
 

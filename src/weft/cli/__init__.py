@@ -1,4 +1,4 @@
-"""The command line: `weft bench`, `weft doctor`; a file a command, typer and rich here and nowhere else."""
+"""The command line: `weft demo`, `weft doctor`, `weft bench`; typer and rich here and nowhere else."""
 
 import sys
 
@@ -13,5 +13,6 @@ def main() -> None:
         library = (error.name or "").partition(".")[0]
         if library not in NEEDED:
             raise
-        sys.exit(f"The command line needs {library}, which is missing.\n\nHint: pip install 'weft[cli]'")
+        extra = "demo" if sys.argv[1:2] == ["demo"] else "cli"
+        sys.exit(f"The command line needs {library}, which is missing.\n\nHint: pip install 'weft[{extra}]'")
     app()

@@ -6,12 +6,14 @@ import typer
 
 import weft
 from weft.cli.bench import bench
+from weft.cli.demo import demo
 from weft.cli.doctor import doctor
 
 app = typer.Typer(
     name="weft", help="Exact, fast joins of live streams.", no_args_is_help=True, add_completion=False
 )
 app.command()(bench)
+app.command()(demo)
 app.command()(doctor)
 
 
