@@ -17,6 +17,7 @@ from weft.edge.arrivals import arrive
 from weft.edge.buckets import buckets_of
 from weft.edge.result import rows_table
 from weft.spark.shards import shard_keys, shards_of, table_of
+from weft.spark.workers import settle_in
 from weft.state.chunks import write_table
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Emitter:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Pack the rows of one task; the last packs, and a row for each shard without one, tell the time."""
+        settle_in()
         newest: int | None = None
         side, source = self.plan.input_of(self.input)
         binding = self.plan.side(side)

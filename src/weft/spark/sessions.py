@@ -30,7 +30,7 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 LOOPBACK = "127.0.0.1"
 ADDRESSES = ("spark.driver.host", "spark.driver.bindAddress")
 # What asks for a session of Spark Connect.
-REMOTE = ("spark.remote", "spark.api.mode", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+REMOTE = ("spark.remote", "spark.api.mode", "SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED")
 # Spark lets some of these be set while it runs, to no effect.
 FIXED = ("spark.master", "spark.app.", "spark.driver.", "spark.executor", "spark.hadoop.", "spark.jars")
 LOCAL = re.compile(r"local(\[\s*(?P<threads>\d+|\*)\s*(,\s*\d+\s*)?\])?")
@@ -101,17 +101,22 @@ def _no_connect(names: Sequence[str]) -> SpecError:
 
 
 def running() -> SparkSession | None:
-    """Return the session that runs in this process, if one does."""
+    """Return the session that runs in this process, if one does; refuse to start one of Spark Connect."""
     from pyspark import SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
     from pyspark.sql.utils import is_remote
 
-    if is_remote():
-        try:
+    # PySpark 4.3 ends a process that looks for a session of Connect without having grpc.
+    if is_remote() and "pyspark.sql.connect.session" in sys.modules:
+        with contextlib.suppress(PySparkRuntimeError):
             return SparkSession.active()
-        except PySparkRuntimeError:
-            raise _no_connect([*os.environ]) from None
+    if (
+        is_remote()
+        or "SPARK_REMOTE" in os.environ
+        or os.environ.get("SPARK_API_MODE", "").lower() == "connect"
+    ):
+        raise _no_connect([*os.environ])
     if SparkContext._active_spark_context is None:
         return None
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()

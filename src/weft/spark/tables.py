@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from weft.runtimes.batch import join_packs
+from weft.spark.workers import settle_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,6 +25,7 @@ class TableJoin:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Return the pairs of all packs."""
+        settle_in()
         packs: dict[Side, list[Any]] = {"left": [], "right": []}
         for batch in batches:
             for number, pack in zip(batch.column("input").to_pylist(), batch.column("pack"), strict=True):
