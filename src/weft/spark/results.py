@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from pyspark.sql import functions as F  # noqa: N812 - everyone's name for it
 
+from weft.progress.promise import shown_watermark
 from weft.runtimes.replica import COUNTED
 from weft.state.chunks import read_table, write_table
 from weft.types import SIDES
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from weft.state.manifest import Manifest
 
 HELD = ("state_rows_left", "state_rows_right", "state_bytes")
-EPOCH = datetime(1970, 1, 1)
-ISO = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 TOLD = "_weft"
 PACK = "_weft_pack"
 
@@ -58,39 +56,39 @@ class Results:
         return _frame(empty | {TOLD: pa.array([json.dumps(counted(before, replica))])})
 
 
-def counted(before: Manifest, replica: Replica) -> dict[str, int | None]:
+def counted(before: Manifest, replica: Replica) -> dict[str, int | str | None]:
     """Return what one shard counted in one batch, and what it holds after it."""
     after = replica.manifest
-    told: dict[str, int | None] = {name: after.counts[name] - before.counts.get(name, 0) for name in COUNTED}
+    told: dict[str, int | str | None] = {
+        name: after.counts[name] - before.counts.get(name, 0) for name in COUNTED
+    }
     for side in SIDES:
         told[f"state_rows_{side}"] = sum(chunk.rows for chunk in after.chunks if chunk.side == side)
     told["state_bytes"] = sum(chunk.size for chunk in after.chunks)
-    tick = min(one.clock.tick for one in (replica.join.binding.left, replica.join.binding.right))
-    told["watermark"] = None if after.watermark is None else -(-after.watermark // tick)
+    told["watermark"] = shown(after.watermark, replica.join.binding)
     return told
+
+
+def shown(watermark: int | None, binding: Binding) -> int | str | None:
+    """Return a watermark as text in UTC that keeps every digit; of integer times, as the nearest int64."""
+    clock = binding.left.clock
+    if watermark is None or clock.kind == "integer":
+        return None if watermark is None else max(-(2**63), min(2**63 - 1, watermark))
+    found = shown_watermark(watermark, {"left": binding.left, "right": binding.right}, integers=False)
+    return f"{found}{'Z' if clock.zoned else ''}"
 
 
 def observed(binding: Binding) -> list[Column]:
     """Return what an observation makes of the rows that `counted` left: sums, and the watermark of all."""
 
-    def number(name: str) -> Column:
-        return F.get_json_object(TOLD, f"$.{name}").cast("long")
+    def value(name: str) -> Column:
+        return F.get_json_object(TOLD, f"$.{name}")
 
-    counted_ = [F.coalesce(F.sum(number(name)), F.lit(0)).alias(name) for name in COUNTED]
-    held = [F.sum(number(name)).alias(name) for name in HELD]
-    return [*counted_, *held, _shown(F.min(number("watermark")), binding).alias("watermark")]
-
-
-def _shown(ticks: Column, binding: Binding) -> Column:
-    """Return a watermark as text that keeps every digit and says its zone; integers stay what they are."""
-    clock = binding.left.clock
-    if clock.kind == "timestamp":
-        micros = F.make_dt_interval(secs=ticks.cast("decimal(38, 6)") / 1_000_000)
-        zoned, plain = F.timestamp_micros(ticks), F.lit(EPOCH) + micros
-        return F.date_format(zoned, f"{ISO}XXX") if clock.zoned else F.date_format(plain, ISO)
-    if clock.kind == "date":
-        return F.date_from_unix_date(ticks.cast("int")).cast("string")
-    return ticks
+    counts = [F.coalesce(F.sum(value(name).cast("long")), F.lit(0)).alias(name) for name in COUNTED]
+    held = [F.sum(value(name).cast("long")).alias(name) for name in HELD]
+    watermark = F.max(value("watermark"))
+    integers = binding.left.clock.kind == "integer"
+    return [*counts, *held, (watermark.cast("long") if integers else watermark).alias("watermark")]
 
 
 def is_nested(schema: pa.Schema) -> bool:
