@@ -65,6 +65,8 @@ def _fractions(codes: Codes, family: KeyFamily) -> Rows:
     else:
         words = np.ascontiguousarray(codes.data).view(np.uint64).reshape(-1, WIDE_WORDS)
         residues = np.zeros(len(codes), np.int64)
+        if not words.size:  # a column of nothing but nulls has no type, and so no digits
+            return residues
         for at in reversed(range(WIDE_WORDS)):
             residues = (residues * (2**64 % PRIME) + (words[:, at] % PRIME).astype(np.int64)) % PRIME
         negative = (words[:, -1] >> np.uint64(63)).astype(np.int64)

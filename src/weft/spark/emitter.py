@@ -7,6 +7,7 @@ orders the rows by shard, and writes each shard's rows as one Arrow stream of at
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -105,24 +106,29 @@ class Emitter:
 
 
 def coalesced(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Put batches together to tables of about PACK bytes, cut those that are larger."""
+    """Put batches together to tables of at most PACK bytes, cut those that are larger; a row stays whole."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
-        for part in _cut(batch):
-            held.append(_as(part, schema))
-            size += arrow_size(held[-1])
-            if size >= PACK:
+        for part in map(partial(_as, schema=schema), _cut(batch)):
+            more = arrow_size(part)
+            if held and size + more > PACK:
                 yield pa.Table.from_batches(held, schema)
                 held, size = [], 0
+            held.append(part)
+            size += more
     if held:
         yield pa.Table.from_batches(held, schema)
 
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    parts = min(arrow_size(batch) // PACK + 1, max(batch.num_rows, 1))
-    step = -(-batch.num_rows // parts) or 1
-    yield from (batch.slice(at, step) for at in range(0, batch.num_rows, step))
+    if batch.num_rows <= 1 or arrow_size(batch) <= PACK:
+        if batch.num_rows:
+            yield batch
+        return
+    half = batch.num_rows // 2
+    yield from _cut(batch.slice(0, half))
+    yield from _cut(batch.slice(half))
 
 
 def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

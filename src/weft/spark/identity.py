@@ -13,6 +13,7 @@ from weft.errors import StateError
 from weft.runtimes.checkpoint import columns_of, said
 from weft.spark.shards import table_of
 from weft.state.container import pack, unpack
+from weft.state.log import DAMAGED
 from weft.types import SIDES
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def check_identity(data: bytes | None, plan: ShardPlan) -> None:
     """Refuse a plan that is not the one the checkpoint was begun with."""
     if data is None:
         message = "the checkpoint does not say which join it is of."
-        raise StateError(message, f"it is damaged: go back to a copy of it, {ANEW}")
-    theirs, mine = unpack(data)[0], _identity(plan)
+        raise StateError(message, DAMAGED)
+    theirs, mine = unpack(data, "identity", DAMAGED)[0], _identity(plan)
     if theirs["replicas"] != plan.shards:
         message = f"the checkpoint has {theirs['replicas']} shards, and this call {plan.shards}."
         hint = f"write replicas={theirs['replicas']} (it follows spark.sql.shuffle.partitions if left out)"

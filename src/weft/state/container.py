@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 MAGIC = b"weft"
 DIGEST = 32
+OLDER = "it was cut short or changed on the way; take an older one"
 START = len(MAGIC) + 4 + DIGEST
 
 
@@ -30,25 +31,30 @@ def pack(header: dict[str, Any], blobs: Sequence[bytes]) -> bytes:
     return MAGIC + FORMAT.to_bytes(4, "big") + _digest(body) + body
 
 
-def unpack(data: object) -> tuple[dict[str, Any], list[bytes]]:
-    """Return the header and the blobs, or refuse what is not whole, of another version, or no snapshot."""
+def unpack(data: object, what: str = "snapshot", hint: str = OLDER) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the header and the blobs, or refuse what is not whole, of another version, or none of ours."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        message = f"a snapshot must be bytes; got {type(data).__name__}."
+        message = f"a {what} must be bytes; got {type(data).__name__}."
         raise StateError(message, "write op.restore(other.snapshot())")
     data = bytes(data)
     if data[:4] != MAGIC:
-        message = f"this is no snapshot of weft: it begins with {data[:4]!r}."
-        raise StateError(message, "give what snapshot() returned")
+        message = f"this is no {what} of weft: it begins with {data[:4]!r}."
+        raise StateError(message, "give what snapshot() returned" if hint == OLDER else hint)
     version = int.from_bytes(data[4:8], "big")
     if version != FORMAT:
-        message = f"the snapshot is of format {version}; this version of weft reads format {FORMAT}."
-        raise StateError(message, "restore it with the version of weft that wrote it, or begin anew")
+        message = f"the {what} is of format {version}; this version of weft reads format {FORMAT}."
+        raise StateError(message, "go on with the version of weft that wrote it, or begin anew")
     body = data[START:]
     if len(data) < START or _digest(body) != data[8:START]:
         wrong = "do not have the checksum that they were written with"
-        message = f"the snapshot is damaged: its {len(data)} bytes {wrong}."
-        raise StateError(message, "it was cut short or changed on the way; take an older one")
+        message = f"the {what} is damaged: its {len(data)} bytes {wrong}."
+        raise StateError(message, hint)
     return _parts(body)
+
+
+def checksum(data: bytes) -> str:
+    """Return the first of a container's checksum, as it stands in it."""
+    return data[8:16].hex()
 
 
 def _parts(body: bytes) -> tuple[dict[str, Any], list[bytes]]:

@@ -15,7 +15,7 @@ from weft.columns import concat
 from weft.errors import StateError
 from weft.indexes.run import ALL, Batch, above, build, rows_of, settled
 from weft.state.chunks import decode, encode
-from weft.state.container import pack, unpack
+from weft.state.container import checksum, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What a manifest says of a chunk: its rows and bytes, and the least, a middle and the largest time."""
+    """What a manifest says of a chunk: rows, bytes, the least, a middle and the largest time, a checksum."""
 
     number: int
     side: Side
@@ -54,6 +54,7 @@ class Chunk:
     oldest: int
     middle: int
     newest: int
+    checksum: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ class Log:
         named = {"number": self.begun, "side": side}
         data = pack(named, [encode(rows, codec.interner, codec.payload[side])])
         self._store.put(self.begun, data)
-        self.chunks.append(Chunk(self.begun, side, len(run), len(data), run.oldest, run.middle, run.newest))
+        self.chunks.append(
+            Chunk(self.begun, side, len(run), len(data), run.oldest, run.middle, run.newest, checksum(data))
+        )
         self.begun += 1
 
     def read(self, codec: Codec) -> Iterator[tuple[Side, Batch]]:
@@ -110,18 +113,15 @@ class Log:
 
     def _rows(self, chunk: Chunk, codec: Codec) -> Batch:
         data = self._store.get(chunk.number)
+        told = f"chunk {chunk.number} ({chunk.rows} rows of the {chunk.side})"
         if data is None:
-            message = f"chunk {chunk.number} ({chunk.rows} rows of the {chunk.side}) is not in the state."
-            raise StateError(
-                message, "the checkpoint is damaged: go back to a copy of it, or begin a new one"
-            )
-        header, (rows,) = unpack(data)
-        if header["number"] != chunk.number or header["side"] != chunk.side:
-            message = f"chunk {chunk.number} of the {chunk.side} is another: {header}."
-            raise StateError(
-                message, "the checkpoint is damaged: go back to a copy of it, or begin a new one"
-            )
-        return decode(rows, codec.interner)
+            message = f"{told} is not in the state."
+            raise StateError(message, DAMAGED)
+        header, blobs = unpack(data, "chunk", DAMAGED)
+        if checksum(data) != chunk.checksum or header["side"] != chunk.side:
+            message = f"{told} is another than the one that the manifest names."
+            raise StateError(message, DAMAGED)
+        return decode(blobs[0], codec.interner)
 
 
 def due(chunks: Sequence[Chunk], horizons: Mapping[Side, int]) -> list[list[Chunk]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from weft.errors import StateError
 from weft.progress.watermark import Input, Inputs, start
 from weft.state.container import pack, unpack
-from weft.state.log import Chunk, as_json
+from weft.state.log import DAMAGED, Chunk, as_json
 from weft.types import SIDES, Side
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def write_manifest(manifest: Manifest) -> bytes:
 
 def read_manifest(data: bytes) -> Manifest:
     """Return the manifest that bytes are, or refuse them."""
-    header: dict[str, Any] = unpack(data)[0]
+    header: dict[str, Any] = unpack(data, "manifest", DAMAGED)[0]
+    if "nonce" not in header:
+        message = "this is no manifest of a shard."
+        raise StateError(message, DAMAGED)
     inputs: dict[Side, tuple[Input, ...]] = {
         side: tuple(Input(**each) for each in header["inputs"][side]) for side in SIDES
     }
