@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 EXACT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[A-Za-z0-9.+!]+)$")
-BOUND = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)>=(?P<version>[0-9.]+)$")
+BOUND = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)>=(?P<version>[0-9.]+)(,<[0-9.]+)?$")
 
 
 def canonical(name: str) -> str:
@@ -51,7 +51,7 @@ def violations(root: Path) -> Iterator[str]:
     yield from (f"constraints-lowest.txt: not an exact version: {line}" for line in loose_lowest)
     for requirement in dict.fromkeys(requirements(root / "pyproject.toml")):
         if not (bound := BOUND.match(requirement)):
-            yield f"pyproject.toml: {requirement} is not `name>=version`"
+            yield f"pyproject.toml: {requirement} is not `name>=version` (or `name>=version,<version`)"
             continue
         name = canonical(bound["name"])
         if name not in current:

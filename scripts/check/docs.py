@@ -1,7 +1,8 @@
 """Executed docs: every ```python block of the README and the docs runs and prints what its page says.
 
 The blocks of a page share one namespace, in order. A ```text block directly behind one is what it prints.
-A block marked ```python no-run is for reading only.
+A block marked ```python no-run is for reading only. Pages share a process: the first that starts a Spark
+session starts it for all.
 """
 
 import contextlib
@@ -50,11 +51,29 @@ def page_faults(page: Path, text: str) -> Iterator[tuple[int, str]]:
                 yield block.line, error
 
 
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Keep from the terminal what Spark and its workers say: they write to file descriptor 2 themselves."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
 def violations(root: Path) -> Iterator[str]:
     """Every block that fails or prints something else than its page says."""
     here = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    # Spark may write into the folder until this process ends.
+    ignoring = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with ignoring as folder, warnings.catch_warnings(), hushed():
         warnings.simplefilter("error")
+        # PySpark says so of pandas 3, with which weft is tested.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         os.chdir(folder)  # what an example writes stays out of the tree
         try:
             for page in pages(root):

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from scripts.check.files import PACKAGE
 
-HEAVY = {"duckdb", "llvmlite", "numba", "numpy", "pandas", "polars", "psutil", "pyarrow", "rich", "typer"}
-LIGHT = ("__init__", "errors", "types", "spec", "cli")
+HEAVY = {"duckdb", "llvmlite", "numba", "numpy", "pandas", "polars", "pyarrow", "pyspark"}
+HEAVY |= {"matplotlib", "psutil", "rich", "typer"}
+LIGHT = ("__init__", "errors", "types", "spec", "spark", "cli")
 LOADED = "import sys, importlib; importlib.import_module(sys.argv[1]); print(*sys.modules)"
 
 

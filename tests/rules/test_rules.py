@@ -57,6 +57,11 @@ BROKEN: dict[str, tuple[Rule, dict[str, str], str]] = {
         {"src/weft/edge/a.py": "from weft import interval_join\n"},
         "edge may not import weft.interval_join",
     ),
+    "an arrow into spark from below": (
+        imports.violations,
+        {"src/weft/runtimes/a.py": "from weft.spark import plan\n", "src/weft/spark/plan.py": ""},
+        "runtimes may not import weft.spark",
+    ),
     "numba outside kernels": (
         imports.violations,
         {"src/weft/indexes/a.py": "from numba import njit\n"},
@@ -75,6 +80,15 @@ BROKEN: dict[str, tuple[Rule, dict[str, str], str]] = {
         lazy.violations,
         {"src/weft/__init__.py": "from weft import api\n", "src/weft/api.py": "import numpy\n"},
         "import weft loads numpy",
+    ),
+    "pyspark behind a light room": (
+        lazy.violations,
+        {
+            "src/weft/__init__.py": "",
+            "src/weft/spark/__init__.py": "from weft.spark import a\n",
+            "src/weft/spark/a.py": "import pyspark\n",
+        },
+        "import weft.spark loads",
     ),
     "a package that does not import": (
         lazy.violations,
@@ -154,6 +168,8 @@ KEPT: dict[str, tuple[Rule, dict[str, str]]] = {
             "src/weft/operators/b.py": "from ..edge.frames import x\n",
             "src/weft/kernels/order.py": "import math\nfrom numba import njit\n",
             "src/weft/edge/frames.py": "import weft.spec\n",
+            "src/weft/spark/a.py": "import pyspark\nfrom weft.operators import a\n",
+            "src/weft/api.py": "from weft.spark import a\n",
             "src/weft/spec.py": "from weft.errors import SpecError\n",
             "src/weft/errors.py": "",
         },

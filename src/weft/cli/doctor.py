@@ -5,8 +5,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.checks import CHECKS, Check, Finding
+from weft.cli import checks, spark_checks
+from weft.cli.checks import Check, Finding
 
+CHECKS = checks.CHECKS | spark_checks.CHECKS
 STYLES = {"ok": "green", "warn": "yellow", "wrong": "bold red"}
 
 

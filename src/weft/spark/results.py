@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pyarrow as pa
@@ -40,13 +40,15 @@ class Results:
     schema: pa.Schema
     packed: bool
 
-    def frame(self, table: pa.Table) -> pd.DataFrame:
-        """Return pairs as Spark takes them."""
+    def frames(self, table: pa.Table) -> Iterator[pd.DataFrame]:
+        """Return pairs as Spark takes them: columns in one piece."""
         table = pa.table(table.columns, schema=self.schema)
-        columns: dict[str, Any] = dict(zip(table.column_names, table.columns, strict=True))
         if self.packed:
-            columns = {PACK: pa.array([write_table(table)], pa.binary())}
-        return _frame(columns | {TOLD: pa.nulls(1 if self.packed else table.num_rows, pa.string())})
+            yield _frame({PACK: pa.array([write_table(table)], pa.binary()), TOLD: pa.nulls(1, pa.string())})
+            return
+        for batch in table.to_batches():
+            columns = dict(zip(table.column_names, batch.columns, strict=True))
+            yield _frame(columns | {TOLD: pa.nulls(batch.num_rows, pa.string())})
 
     def told(self, before: Manifest, replica: Replica) -> pd.DataFrame:
         """Return the row of a batch in which its counts are."""
@@ -103,6 +105,6 @@ def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from read_table(pack.as_buffer()).to_batches()
 
 
-def _frame(columns: dict[str, pa.Array | pa.ChunkedArray]) -> pd.DataFrame:
+def _frame(columns: dict[str, pa.Array]) -> pd.DataFrame:
     series = {name: pd.Series(pd.arrays.ArrowExtensionArray(column)) for name, column in columns.items()}
     return pd.DataFrame(series, copy=False)

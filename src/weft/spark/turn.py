@@ -69,7 +69,7 @@ class Turn:
         join, images = self._last_join(place, manifest, store)
         replica = Replica(plan.spec, plan.binding, join, manifest, store)
         for table in replica.take(self._packs(rows)):
-            yield self.results.frame(table)
+            yield from self.results.frames(table)
         if not manifest.nonce:
             self.state.identity.update((write_identity(plan),))
         self.state.manifest.update((write_manifest(replica.manifest),))
