@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everyone's name for it
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from weft.edge.binding import SideBinding, bind, bind_side
+from weft.edge.buckets import BUCKETS
 from weft.edge.names import exact
 from weft.errors import InputError, NotYetError, SpecError, shown
 from weft.spans import Span
@@ -70,7 +71,7 @@ def interval_join(left: object, right: object, arguments: dict[str, Any]) -> Dat
     for side in SIDES:
         check_travels(side, schemas[side], needed[side])
         check_collation(side, schemas[side], sides[side].keys)
-    plan = ShardPlan(spec, binding, check_replicas(spec.replicas or partitions))
+    plan = ShardPlan(spec, binding, check_replicas(spec.replicas or min(partitions, BUCKETS)))
     packs = _packs(inputs, plan, needed)
     schema = _result_schema(inputs, whole)
     return _streamed(packs, plan, schema) if inputs.streaming else _at_once(packs, plan, schema)
