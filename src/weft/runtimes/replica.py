@@ -118,7 +118,7 @@ class Replica:
         join.operator.prepare({side: batch}, keys, before)
         pairs = join.operator.match(side, batch)
         join.operator.windows[side].insert(batch, keys, horizon)
-        self._fresh.append((side, batch))
+        self._fresh.append((side, above(batch, horizon)))
         for piece in pieces(pairs, MOST_PAIRS):
             delivered = result_table(join.binding.schema, join.columns, piece)
             self._counts["pairs"] += delivered.num_rows
