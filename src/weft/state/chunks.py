@@ -1,7 +1,8 @@
 """Rows of a window as a chunk: one Arrow IPC stream that holds key values, never only dense integers.
 
 Columns: `key` (the code of the row's key: int64 or bytes, none for a join on time alone), `time` (int64, in
-the time column's own unit), then the columns that the result needs, called 0, 1, ..., each as its plain stored type.
+the time column's own unit), then the columns that the result needs, called 0, 1, ..., each as its plain
+stored type.
 """
 
 from __future__ import annotations
