@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-Unit = Literal["rows/s", "us", "s", "MiB", "ratio"]
+Unit = Literal["rows/s", "us", "ms", "s", "MiB", "ratio"]
 Better = Literal["higher", "lower"]
 
 

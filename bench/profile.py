@@ -1,4 +1,7 @@
-"""Where the time of a workload goes: `python -m bench.profile W1` prints functions by their own time."""
+"""Where the time of a workload goes: `python -m bench.profile W1` prints functions by their own time.
+
+Of a workload on Spark (`python -m bench.profile spark-w1-500k`) it prints the parts of a warm micro-batch.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 
 from bench.model import Setting
 from bench.worker import one_thread, pin
-from bench.workloads import available
+from bench.workloads import SPARK, available
 
 SEED = 20261119
 MOST = 12  # lines
@@ -36,12 +39,24 @@ def lines(stats: pstats.Stats) -> list[str]:
     ]
 
 
+def on_spark(name: str) -> list[str]:
+    """Return the parts of a micro-batch of this workload."""
+    from bench.spark.profile import profile
+
+    return profile(SPARK[name])
+
+
 def main() -> None:
     """Profile the workloads that are named."""
-    pin(0)
-    one_thread()
-    for name in sys.argv[1:]:
-        print(name, *lines(profiled(name)), sep="\n")
+    names = sys.argv[1:]
+    for name in names:
+        if name in SPARK:  # on all cores
+            print(*on_spark(name), sep="\n")
+    if single := [name for name in names if name not in SPARK]:
+        pin(0)
+        one_thread()
+        for name in single:
+            print(name, *lines(profiled(name)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from bench.model import Unit
-    from bench.store import Entry, Judged, Spread
+    from bench.store import Entry, Judged, Measured, Spread
 
 ROOT = Path(__file__).resolve().parent.parent
 LATEST = ROOT / "bench" / "results" / "latest.json"
@@ -40,6 +40,7 @@ class Line:
     at_least: str = ""
     goal: str = ""
     memory: str = ""
+    batch: str = ""  # how long a micro-batch takes
 
 
 def amount(value: float, unit: Unit) -> str:
@@ -90,34 +91,62 @@ def verdict(line: Judged, which: Literal["at_least", "goal"]) -> str:
     return f"{target(line, which)} {'met' if reached else 'missed'}"
 
 
+def memory(contender: Measured) -> str:
+    """Return the most memory a contender held; nothing where its process is not its own."""
+    held = contender["memory_mib"]
+    return "" if held is None else amount(held, "MiB")
+
+
+def batch(contender: Measured, figure: str) -> str:
+    """Return how long a micro-batch of a contender takes, beside its throughput."""
+    took = contender["figures"].get("batch")
+    return spread_text(took, "s") if took is not None and figure == UNIT_OF_THROUGHPUT else ""
+
+
+def titled(name: str, figure: str) -> str:
+    """Return what a line is about; a name alone stands for throughput."""
+    return name if figure == UNIT_OF_THROUGHPUT else f"{name}: {figure}"
+
+
 def own_lines(entry: Entry) -> Iterator[Line]:
-    """Return the lines of the first contender: one a figure."""
+    """Return the lines of the first contender: one a figure, under its name where a peer stands beside it."""
     name, own = next(iter(entry["contenders"].items()))
+    lone = len(entry["judged"]) == 1
     for judged in entry["judged"]:
-        figure = own["figures"][judged["figure"]]
-        lone = len(entry["judged"]) == 1
+        figure = judged["figure"]
         yield Line(
             workload=entry["workload"],
-            what=name if lone and judged["figure"] == UNIT_OF_THROUGHPUT else judged["figure"],
-            value=spread_text(figure, judged["unit"]),
+            what=titled(name, figure) if judged["over"] else figure,
+            value=spread_text(own["figures"][figure], judged["unit"]),
             ratio=spread_text(judged["value"], "ratio", "x") if judged["over"] else "",
             at_least=verdict(judged, "at_least"),
             goal=verdict(judged, "goal"),
-            memory=amount(own["memory_mib"], "MiB") if lone and judged["over"] else "",
+            memory=memory(own) if lone and judged["over"] else "",
+            batch=batch(own, figure),
         )
+
+
+def peer_lines(entry: Entry, name: str) -> Iterator[Line]:
+    """Return the lines of a peer: one for each of weft's figures that it has too."""
+    peer = entry["contenders"][name]
+    for judged in entry["judged"]:
+        figure = judged["figure"]
+        if figure in peer["figures"]:
+            yield Line(
+                workload=entry["workload"],
+                what=titled(name, figure),
+                value=spread_text(peer["figures"][figure], judged["unit"]),
+                ratio=spread_text(peer["ratios"][figure], "ratio", "x"),
+                memory=memory(peer),
+                batch=batch(peer, figure),
+            )
 
 
 def lines(entry: Entry) -> Iterator[Line]:
     """Return a workload's lines: the first contender's figures, then every peer with weft's ratio to it."""
     yield from own_lines(entry)
-    for name, peer in list(entry["contenders"].items())[1:]:
-        yield Line(
-            workload=entry["workload"],
-            what=name,
-            value=spread_text(peer["figures"][UNIT_OF_THROUGHPUT], UNIT_OF_THROUGHPUT),
-            ratio=spread_text(peer["ratios"][UNIT_OF_THROUGHPUT], "ratio", "x"),
-            memory=amount(peer["memory_mib"], "MiB"),
-        )
+    for name in list(entry["contenders"])[1:]:
+        yield from peer_lines(entry, name)
     for name, reason in entry["missing"].items():
         yield Line(entry["workload"], name, f"not measured: {reason}")
 
@@ -136,7 +165,8 @@ def short_rows(entry: Entry) -> Iterator[list[str]]:
         figure = next(iter(entry["contenders"].values()))["figures"][line["figure"]]
         peers = ", ".join(
             f"{name} {amount(entry['contenders'][name]['figures'][line['figure']]['median'], line['unit'])}"
-            for name in list(entry["contenders"])[1:]
+            for name in line["over"] or list(entry["contenders"])[1:]
+            if line["figure"] in entry["contenders"][name]["figures"]
         )
         ratio = f"{digits(line['value']['median'])}x" if line["over"] else ""
         what = entry["summary"] if len(judged) == 1 else f"{entry['summary']}: {line['figure']}"
@@ -149,26 +179,73 @@ def origin(entries: dict[str, Entry]) -> str:
     found: dict[str, None] = {}
     for entry in entries.values():
         at, has = entry["machine"], entry["versions"]
-        libraries = ", ".join(
-            f"{name} {has[name]}" for name in ("numba", "pyarrow", "polars", "duckdb") if name in has
-        )
+        libraries = ", ".join(f"{name} {has[name]}" for name in names_of(entry) if name in has)
         pinned = "one core and one thread each" if at["pinned"] else "not pinned"
+        pinned = "local[2]" if on_spark(entry) else pinned
         found[f"{at['cpu']}, {at['cores']} cores, {at['memory_gib']:g} GiB; {pinned}; {libraries}"] = None
     return "".join(f"Measured on {text}.\n" for text in found)
 
 
+def on_spark(entry: Entry) -> bool:
+    """Tell whether a workload was run on Spark."""
+    return "spark" in entry["versions"]
+
+
+def names_of(entry: Entry) -> tuple[str, ...]:
+    """Return the libraries that are worth a word."""
+    if on_spark(entry):
+        return "spark", "java", "numba", "pyarrow", "pandas"
+    return "numba", "pyarrow", "polars", "duckdb"
+
+
+def parted(entries: dict[str, Entry], *, spark: bool) -> dict[str, Entry]:
+    """Return the workloads that run on Spark, or those that do not."""
+    return {name: entry for name, entry in entries.items() if on_spark(entry) == spark}
+
+
 def short_table(entries: dict[str, Entry]) -> str:
-    """Return README's table."""
+    """Return README's table: the workloads of one process."""
     head = ("workload", "weft", "peers (rows/s)", "ratio", "at least", "goal")
-    return (
-        markdown(head, (row for entry in entries.values() for row in short_rows(entry)))
-        + "\n"
-        + origin(entries)
+    return with_origin(head, parted(entries, spark=False), short_rows)
+
+
+def short_spark_table(entries: dict[str, Entry]) -> str:
+    """Return the same table for the workloads on Spark."""
+    head = ("workload", "weft", "Spark's own join", "ratio", "at least", "goal")
+    return with_origin(head, parted(entries, spark=True), short_rows)
+
+
+def with_origin(
+    head: Iterable[str], entries: dict[str, Entry], rows: Callable[[Entry], Iterable[list[str]]]
+) -> str:
+    """Return a table of some rows a workload, and where the figures come from."""
+    if not entries:
+        return "Not measured yet.\n"
+    table = markdown(head, (row for entry in entries.values() for row in rows(entry)))
+    return table + "\n" + origin(entries)
+
+
+def spark_table(entries: dict[str, Entry]) -> str:
+    """Return every line of every workload on Spark."""
+    head = (
+        "workload",
+        "contender or figure",
+        "median (min..max)",
+        "a micro-batch",
+        "ratio (min..max)",
+        "at least",
+        "goal",
     )
+
+    def rows(entry: Entry) -> Iterator[list[str]]:
+        for line in lines(entry):
+            yield [line.workload, line.what, line.value, line.batch, line.ratio, line.at_least, line.goal]
+
+    return with_origin(head, parted(entries, spark=True), rows)
 
 
 def full_table(entries: dict[str, Entry]) -> str:
-    """Return every line of every workload, the curve of batch sizes left to its own table."""
+    """Return every line of the workloads of one process, the curve of batch sizes left to its own table."""
     head = (
         "workload",
         "contender or figure",
@@ -178,21 +255,12 @@ def full_table(entries: dict[str, Entry]) -> str:
         "goal",
         "memory",
     )
-    rows = (
-        [
-            line.workload,
-            line.what,
-            line.value,
-            line.ratio,
-            line.at_least,
-            line.goal,
-            line.memory,
-        ]
-        for entry in entries.values()
-        if entry["workload"] != "batch-sizes"
-        for line in lines(entry)
-    )
-    return markdown(head, rows) + "\n" + origin(entries)
+
+    def rows(entry: Entry) -> Iterator[list[str]]:
+        for line in lines(entry) if entry["workload"] != "batch-sizes" else ():
+            yield [line.workload, line.what, line.value, line.ratio, line.at_least, line.goal, line.memory]
+
+    return with_origin(head, parted(entries, spark=False), rows)
 
 
 def curve(entries: dict[str, Entry]) -> str:
@@ -231,6 +299,8 @@ BLOCKS: dict[str, Callable[[dict[str, Entry]], str]] = {
     "performance": full_table,
     "batch-sizes": curve,
     "origin": commits,
+    "spark": spark_table,
+    "on-spark": short_spark_table,
 }
 
 

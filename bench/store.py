@@ -25,11 +25,14 @@ class Spread(TypedDict):
 
 
 class Measured(TypedDict):
-    """One contender: its figures by name, weft's figure over its own, the most memory its process held."""
+    """One contender: its figures by name, weft's figure over its own, the most memory its process held.
+
+    None where contenders share their processes.
+    """
 
     figures: dict[str, Spread]
     ratios: dict[str, Spread]
-    memory_mib: float
+    memory_mib: float | None
 
 
 class Judged(TypedDict):

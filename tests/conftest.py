@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import os
 import secrets
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.runtimes import RUNTIMES, Runtime
+from tests.support.spark import spark_session, stop_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SOAK = os.environ.get("WEFT_SOAK", "")
 SEED = int(os.environ.get("WEFT_SEED") or secrets.randbits(32))
@@ -52,3 +57,14 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
 def seed() -> int:
     """Return the first seed of this run."""
     return SEED
+
+
+@pytest.fixture(scope="session")
+def spark() -> SparkSession:
+    """Return the one Spark session of this run."""
+    return spark_session()
+
+
+def pytest_sessionfinish() -> None:
+    """Stop Spark, if a test has started it."""
+    stop_spark()

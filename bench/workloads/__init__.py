@@ -8,6 +8,11 @@ from bench.workloads.batch_sizes import BATCH_SIZES
 from bench.workloads.endless import ENDLESS
 from bench.workloads.first_result import FIRST_RESULT
 from bench.workloads.import_time import IMPORT_TIME
+from bench.workloads.spark_flat import SPARK_FLAT
+from bench.workloads.spark_small import SPARK_SMALL
+from bench.workloads.spark_state import SPARK_STATE
+from bench.workloads.spark_streams import SPARK_STREAMS
+from bench.workloads.spark_table import SPARK_TABLE
 from bench.workloads.state_bytes import STATE_BYTES
 from bench.workloads.stream_many_keys import MANY_KEYS
 from bench.workloads.stream_skewed import STREAM_SKEWED
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bench.model import Workload
+    from bench.spark.model import SparkWorkload
 
 WORKLOADS: dict[str, Workload] = {
     workload.name: workload
@@ -37,6 +43,11 @@ WORKLOADS: dict[str, Workload] = {
         IMPORT_TIME,
         FIRST_RESULT,
     )
+}
+# What `weft bench --on spark` runs: each in a session of its own.
+SPARK: dict[str, SparkWorkload] = {
+    workload.name: workload
+    for workload in (*SPARK_STREAMS, SPARK_SMALL, SPARK_TABLE, SPARK_FLAT, SPARK_STATE)
 }
 TRACE = "trace"  # stands for every trace of `--data`
 

@@ -1,6 +1,7 @@
-"""Where a claim runs: as a call on whole tables and as a stream in random cuts. It holds on each.
+"""Where a claim runs: as a call on whole tables, as a stream in random cuts, and both ways on Spark.
 
-A further runtime (batch or streaming Spark) is one more class and one more entry of `RUNTIMES`.
+It holds on each. On Spark a run costs a second, in one process milliseconds: there claims try less (`few`,
+`joined`), and what a case holds that Spark has no type for skips the claim with a reason.
 """
 
 from __future__ import annotations
@@ -8,18 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from random import Random
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
+import pytest
 
 import weft
+from tests.support.batches import in_batches, played
 from tests.support.cases import Case
 from tests.support.feeds import Push, draw_feed, lateness_needed
 from tests.support.players import Settings, player
 from tests.support.rows import pairs_of
+from tests.support.spark import table_frame
+from tests.support.spark_types import as_told, in_spark_types, snapped, spark_can
 from tests.support.streams import relaid
 
 Sizes = Sequence[int] | None
+T = TypeVar("T")
 
 
 class Runtime(Protocol):
@@ -29,13 +35,28 @@ class Runtime(Protocol):
     """
 
     name: str
+    cheap: bool  # to run: claims may try many seeds
 
     def join(self, case: Case, random: Random, sizes: Sizes = None) -> pa.Table:
         """Return the result of an inner interval join, rows in any order."""
         ...
 
+    def fitting(self, case: Case) -> Case:
+        """Return a case like this one that the runtime has types for."""
+        ...
 
-class AsTable:
+
+class InProcess:
+    """What both runtimes in one process have in common."""
+
+    cheap = True
+
+    def fitting(self, case: Case) -> Case:
+        """Return the case: every type is known here."""
+        return case
+
+
+class AsTable(InProcess):
     """One call of `weft.interval_join` on whole tables."""
 
     name = "table"
@@ -47,7 +68,7 @@ class AsTable:
         return result
 
 
-class AsStream:
+class AsStream(InProcess):
     """A stream in random order and cuts, with just the lateness the order needs: it purges all it may."""
 
     name = "stream"
@@ -65,12 +86,69 @@ class AsStream:
         return stage.result()
 
 
-RUNTIMES: tuple[Runtime, ...] = (AsTable(), AsStream())
+class OnSpark:
+    """What both runtimes on Spark have in common."""
+
+    cheap = False
+
+    def fitting(self, case: Case) -> Case:
+        """Return the nearest case in Spark's types."""
+        return snapped(case)
+
+    def join(self, case: Case, random: Random, sizes: Sizes = None) -> pa.Table:
+        """Join in Spark's types; skip the claim where it has none for the case."""
+        if reason := spark_can(case):
+            pytest.skip(reason)
+        there = in_spark_types(case)
+        result = self._join(there, random, sizes)
+        assert [(field.name, field.type) for field in result.schema] == there.fields()
+        return as_told(case, result)
+
+    def _join(self, case: Case, random: Random, sizes: Sizes) -> pa.Table:
+        raise NotImplementedError
+
+
+class AsSparkTable(OnSpark):
+    """One call on whole DataFrames."""
+
+    name = "spark table"
+
+    def _join(self, case: Case, random: Random, sizes: Sizes) -> pa.Table:
+        left, right = (table_frame(side.table()) for side in (case.left, case.right))
+        arguments = case.arguments() | {"replicas": random.choice((None, None, 1, 3))}
+        return weft.interval_join(left, right, **arguments).toArrow()
+
+
+class AsSparkStream(OnSpark):
+    """A streaming query over files in random order and cuts, with just the lateness that these need."""
+
+    name = "spark stream"
+
+    def _join(self, case: Case, random: Random, sizes: Sizes) -> pa.Table:
+        sources = random.choice(((1, 1), (1, 1), (1, 1), (2, 1)))
+        feed = in_batches(random, draw_feed(random, case, sources, random.choice(("any", "near")), sizes))
+        pushes = [push for batch in feed for push in batch]
+        lateness = tuple(case.span(one) for one in lateness_needed(case, pushes))
+        replicas = random.choice((None, None, 1, 3))
+        run = played(case, feed, sources, lateness=lateness, replicas=replicas)
+        assert run.late() == (0, 0)
+        assert sum(one["pairs"] or 0 for one in run.counts()) == run.table().num_rows
+        return run.table()
+
+
+RUNTIMES: tuple[Runtime, ...] = (AsTable(), AsStream(), AsSparkTable(), AsSparkStream())
+
+
+def few(runtime: Runtime, items: Sequence[T], most: int = 4) -> Sequence[T]:
+    """Return all items, or at most so many of them, evenly apart, where a run is not cheap."""
+    if runtime.cheap or len(items) <= most:
+        return items
+    return [items[at * len(items) // most] for at in range(most)]
 
 
 def joined(runtime: Runtime, case: Case, tries: int = 6) -> Counter[tuple[object, object]]:
     """Run a case in several layouts, orders and cuts; return its pairs of row names, the same every time."""
-    first, *more = (pairs_of(runtime.join(case, Random(seed))) for seed in range(tries))
+    first, *more = (pairs_of(runtime.join(case, Random(seed))) for seed in few(runtime, range(tries), 1))
     for again in more:
         assert again == first
     return first

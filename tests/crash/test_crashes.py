@@ -1,0 +1,28 @@
+"""Exactly once: a query that is killed, whole or a worker of it, gives each pair once when it is back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash.trial import Whom, draw, play
+
+MINUTES = 60  # seconds
+
+
+@pytest.mark.timeout(10 * MINUTES)
+@pytest.mark.parametrize(("whom", "seed"), [("all", 1), ("all", 2), ("worker", 3), ("worker", 4)])
+def test_each_pair_is_written_once_whoever_dies(whom: Whom, seed: int, tmp_path: Path) -> None:
+    told = play(draw(seed, whom), tmp_path)
+    print(told)
+    assert not told.wrong, told
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(30 * MINUTES)
+@pytest.mark.parametrize("number", range(50))
+def test_each_pair_is_written_once_trial_after_trial(number: int, seed: int, tmp_path: Path) -> None:
+    told = play(draw(seed + number), tmp_path)
+    print(f"{told}; repeat with: python -m tests.crash.trial {seed + number}")
+    assert not told.wrong, told
