@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - everyone's name for it
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import StringType
+from pyspark.sql.types import CharType, StringType, VarcharType
 
 from weft.edge.frame_kinds import named
 from weft.errors import InputError, NotYetError, shown
@@ -20,7 +20,7 @@ from weft.types import SIDES, Side
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, SparkSession
     from pyspark.sql.types import StructField, StructType
 
 DELAY = "spark.watermarkDelayMs"  # in a column's metadata: Spark's own watermark
@@ -112,6 +112,8 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
 
 def _arrow_type(field: StructField) -> pa.DataType | None:
+    if sized(field):
+        return pa.string()
     try:
         return to_arrow_type(field.dataType, timezone="UTC")
     except (PySparkException, TypeError, ValueError):
@@ -176,6 +178,18 @@ def _stripped(jvm: Any, node: Any) -> tuple[Any, bool]:
 
 
 def selected(frame: DataFrame, places: Sequence[int]) -> DataFrame:
-    """Return some columns of a frame, whatever their names."""
-    names = [frame.columns[place].replace("`", "``") for place in places]
-    return frame.select(*(F.col(f"`{name}`") for name in names))
+    """Return some columns of a frame, whatever their names: PySpark stumbles over a dot in one."""
+    return frame.select(*(_plain_column(frame.schema[place], place) for place in places))
+
+
+def _plain_column(field: StructField, place: int) -> Column:
+    name = field.name.replace("`", "``")
+    column = F.col(f"`{name}`")
+    if sized(field):
+        column = column.cast("string")
+    return column.alias(f"c{place}") if sized(field) or name != field.name or "." in name else column
+
+
+def sized(field: StructField) -> bool:
+    """Tell whether a column is text of a fixed or bounded length: text to Arrow, and in the result."""
+    return isinstance(field.dataType, CharType | VarcharType)

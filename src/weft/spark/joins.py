@@ -30,6 +30,7 @@ from weft.spark.frames import (
     delays,
     read_inputs,
     selected,
+    sized,
     without_watermark,
 )
 from weft.spark.plan import ShardPlan, narrowed
@@ -131,5 +132,6 @@ def _result_schema(inputs: Inputs, binding: Binding) -> StructType:
             raise InputError(message, "rename it")
         field = inputs.of(side)[0].schema[place]
         metadata = {key: value for key, value in field.metadata.items() if key != DELAY}
-        fields.append(StructField(name, field.dataType, nullable=True, metadata=metadata))
+        kind = StringType() if sized(field) else field.dataType
+        fields.append(StructField(name, kind, nullable=True, metadata=metadata))
     return StructType(fields)
