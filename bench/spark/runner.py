@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bench.store import Entry
 
 QUICK_ROWS, QUICK_TURNS = 10, 2
-LIMIT = 1200  # seconds: several times what a workload takes on two cores
+LIMIT = 1800  # seconds: several times what a workload takes on two cores
 LAST = 4000  # characters of what Spark printed that go with an error
 
 

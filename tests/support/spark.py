@@ -93,7 +93,7 @@ def _interpreter() -> Path:
 
 
 @contextmanager
-def settings(conf: Mapping[str, object]) -> Iterator[None]:
+def settings(conf: Mapping[str, str | int]) -> Iterator[None]:
     """Give the session other settings for a while."""
     spark = spark_session()
     before = {name: spark.conf.get(name, None) for name in conf}
@@ -119,7 +119,7 @@ def no_job() -> Iterator[None]:
         yield
         assert list(context.statusTracker().getJobIdsForGroup(group)) == []
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
@@ -209,8 +209,8 @@ class Run:
 
     def late(self) -> tuple[int, int]:
         """Return how many rows of each side were late."""
-        told = self.counts()
-        return tuple(sum(one[f"late_{side}"] or 0 for one in told) for side in ("left", "right"))
+        left, right = (sum(one[f"late_{side}"] for one in self.counts()) for side in ("left", "right"))
+        return left, right
 
 
 def exact_time(told: str | int | None) -> int | None:
