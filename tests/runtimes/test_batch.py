@@ -15,7 +15,7 @@ from tests.support.duck import duck_pairs
 from tests.support.long_streams import long_case
 from tests.support.players import Settings
 from tests.support.rows import multiset, pairs_of, rows_of
-from tests.support.sharded import Cluster, draw_batches
+from tests.support.sharded import Cluster, draw_batches, travelling
 from tests.support.streams import cases, draw_case
 from weft.runtimes.replica import Pack
 from weft.spark.emitter import PACKED_ARROW
@@ -60,7 +60,7 @@ def rows_of_packs(random: Random, packs: list[tuple[int, Pack]]) -> Iterator[pa.
         rows = rows[size:]
 
 
-@given(case=cases(), seed=SEEDS)
+@given(case=cases().map(travelling), seed=SEEDS)
 @tries(40)
 def test_packs_give_the_oracles_rows(case: Case, seed: int) -> None:
     random = Random(seed)
@@ -73,7 +73,7 @@ def test_packs_give_the_oracles_rows(case: Case, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_hundreds_of_rows_of_any_shape_give_the_oracles_rows(seed: int) -> None:
-    case = draw_case(Random(seed), 100)
+    case = travelling(draw_case(Random(seed), 100))
     assert multiset(rows_of(joined(case, Random(seed), 3))) == multiset(case.expected())
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from tests.support.shard_claims import CLAIMS, Claim
+from tests.support.sharded import travelling
 from tests.support.streams import draw_case
 from weft.edge.buckets import BUCKETS
 from weft.indexes.run import ALL, NEVER
@@ -213,7 +214,7 @@ def noticed_after() -> int:
         for claim in CLAIMS.values():
             random = Random(seed)
             try:
-                claim(draw_case(random, 12), random)
+                claim(travelling(draw_case(random, 12)), random)
             except (Exception, pytest.fail.Exception):
                 return seed
     return SEEDS
@@ -223,4 +224,4 @@ def noticed_after() -> int:
 def test_the_engine_as_it_is_passes(claim: Claim) -> None:
     for seed in range(4):
         random = Random(seed)
-        claim(draw_case(random, 12), random)
+        claim(travelling(draw_case(random, 12)), random)

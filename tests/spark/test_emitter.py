@@ -19,7 +19,7 @@ from tests.support.cases import Case, side_of
 from tests.support.families import FAMILIES, Family, array_of
 from tests.support.players import Settings
 from tests.support.rows import rows_of, values_of
-from tests.support.sharded import plan_of
+from tests.support.sharded import plan_of, travelling
 from tests.support.streams import cases, relaid
 from weft.columns import arrow_size
 from weft.edge.binding import bind, bind_side
@@ -90,7 +90,7 @@ def rows(first: int, count: int, **more: Any) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-@given(case=cases(rows=12), seed=SEEDS)
+@given(case=cases(rows=12).map(travelling), seed=SEEDS)
 @tries(60)
 def test_every_row_with_a_time_goes_to_one_shard_as_it_was(case: Case, seed: int) -> None:
     random = Random(seed)
@@ -130,6 +130,7 @@ UNLIKE = [
     for family in FAMILIES
     for at, one in enumerate(family.kinds)
     for other in family.kinds[at:]
+    if "view" not in f"{one} {other}"  # which Spark has not
 ]
 
 
