@@ -20,7 +20,9 @@ POINTS = ("emit", "take", "put", "drop", "pairs", "commit", "committed", "laid",
 SPREAD = ((-9, -4), (-4, 6), (-1, 2), (0, 12), (2, 6), (-9, 12))  # seconds
 STORE = "spark.sql.streaming.stateStore."
 
-Whom = Literal["all", "worker"]
+CLUSTER = "local-cluster[2,1,1024]"  # two executors, each a JVM of its own
+
+Whom = Literal["all", "executor", "worker"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Trial:
     window: tuple[int, int]  # microseconds
     conf: Mapping[str, str]
     taken: int  # files of each input in a batch
-    cores: tuple[int, ...]  # of the machine that each run is on, in turn
+    masters: tuple[str, ...]  # of the runs, in turn: not all are on as large a machine
     worth: int  # rows from which a shard's state lies in files for its neighbours
     deaths: tuple[Death, ...]
 
@@ -70,9 +72,10 @@ class Trial:
         }
 
 
-def draw(seed: int, whom: Whom | None = None, batches: int = 8, deaths: int = 0) -> Trial:
-    """Return the trial of a seed; who dies and how often is drawn too where nobody says it."""
+def draw(seed: int, whom: Whom | None = None, batches: int = 0, deaths: int = 0) -> Trial:
+    """Return the trial of a seed; what is left out is drawn too, and some trials are on a cluster then."""
     random = Random(seed)
+    batches = batches or random.choice((8, 8, 12))
     taken, inputs = random.choice((1, 1, 2)), random.choice(((1, 1), (1, 2), (2, 1)))
     lower, upper = random.choice(SPREAD)
     arguments = {
@@ -91,7 +94,10 @@ def draw(seed: int, whom: Whom | None = None, batches: int = 8, deaths: int = 0)
         "spark.sql.streaming.minBatchesToRetain": random.choice(("2", "100")),
     }
     width = sum(inputs), int(arguments["replicas"] or conf["spark.sql.shuffle.partitions"])
-    whose = [whom or random.choice(("all", "worker")) for _ in range(deaths or random.choice((1, 1, 2, 3)))]
+    cluster = whom is None and random.random() < 0.2
+    anybody: tuple[Whom, ...] = ("all", "worker", "executor", "executor") if cluster else ("all", "worker")
+    whose = [whom or random.choice(anybody) for _ in range(deaths or random.choice((1, 1, 2, 3)))]
+    machines = random.choice((("local[2,4]",), ("local[2,4]", "local[1,4]")))
     return Trial(
         seed=seed,
         feed=Feed(seed, inputs, batches * taken, 400, disorder=5, nested=random.random() < 0.3),
@@ -99,7 +105,7 @@ def draw(seed: int, whom: Whom | None = None, batches: int = 8, deaths: int = 0)
         window=(lower * SECOND, upper * SECOND),
         conf=conf,
         taken=taken,
-        cores=random.choice(((2,), (2, 1))),
+        masters=(CLUSTER,) if cluster else machines,
         worth=random.choice((0, 0, 500)),
         deaths=tuple(draw_death(random, one, batches, width) for one in whose),
     )

@@ -1,6 +1,6 @@
 """The program that a trial kills: one streaming join of files to files, until all files are read.
 
-It runs as `python -m tests.crash.program FOLDER CORES`; FOLDER/plan.json says what.
+It runs as `python -m tests.crash.program FOLDER MASTER`; FOLDER/plan.json says what.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ QUICK = {
 }
 
 
-def main(folder: Path, cores: str) -> None:
+def main(folder: Path, master: str) -> None:
     """Run the join; leave `started`, then `ended` with the progress of every batch."""
     plan = json.loads((folder / "plan.json").read_text())
-    spark = weft.spark.session(f"local[{cores},4]", **(settings() | plan["conf"]))
+    spark = weft.spark.session(master, **(settings() | plan["conf"]))
     left, right = ([stream(spark, folder / name, plan) for name in names] for names in plan["inputs"])
     joined = weft.interval_join(left, right, **plan["arguments"])
     query = (
@@ -52,7 +52,8 @@ def settings() -> dict[str, str]:
     """Return settings for a short life, whose leavings lie where the trial finds them."""
     scratch = tempfile.gettempdir()
     java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={scratch}"
-    return QUICK | {"spark.driver.extraJavaOptions": java, "spark.local.dir": scratch}
+    options = {f"spark.{which}.extraJavaOptions": java for which in ("driver", "executor")}
+    return QUICK | options | {"spark.local.dir": scratch}
 
 
 def stream(spark: SparkSession, folder: Path, plan: dict[str, Any]) -> DataFrame:

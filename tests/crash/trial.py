@@ -19,6 +19,7 @@ from pathlib import Path
 from random import Random
 
 import psutil
+import pyspark
 
 from tests.crash.data import SECOND, differences, pairs
 from tests.crash.plans import FILES, Death, Trial, draw
@@ -51,7 +52,7 @@ def play(trial: Trial, folder: Path) -> Story:
     trial.feed.lay(folder)
     (folder / "plan.json").write_text(json.dumps(trial.plan()))
     story = Story(trial)
-    waiting = [death for death in trial.deaths if death.at in FILES]
+    waiting = sorted((death for death in trial.deaths if death.at in FILES), key=lambda death: death.number)
     while not (folder / "ended").exists():
         before = len(story.deaths)
         run(folder, waiting, story)
@@ -64,12 +65,12 @@ def play(trial: Trial, folder: Path) -> Story:
 def run(folder: Path, waiting: list[Death], story: Story) -> None:
     """Run the program until it ends or is killed."""
     (folder / "started").unlink(missing_ok=True)
-    (folder / "scratch").mkdir(exist_ok=True)
+    make_home(folder / "scratch" / "home")
     begun = time.monotonic()
-    cores = story.trial.cores[len(story.runs) % len(story.trial.cores)]
+    master = story.trial.masters[len(story.runs) % len(story.trial.masters)]
     with (folder / f"log{len(story.runs):02}").open("wb") as log:
         program = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash.program", str(folder), str(cores)],
+            [sys.executable, "-m", "tests.crash.program", str(folder), master],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -84,11 +85,20 @@ def run(folder: Path, waiting: list[Death], story: Story) -> None:
         story.runs.append(time.monotonic() - begun)
 
 
+def make_home(home: Path) -> None:
+    """Have Spark's files in another place: a cluster on one machine works in a folder beside them."""
+    home.mkdir(parents=True, exist_ok=True)
+    for path in Path(pyspark.__file__).parent.iterdir():
+        if not (home / path.name).exists():
+            (home / path.name).symlink_to(path)
+
+
 def variables(folder: Path) -> dict[str, str]:
     """Return what a run is told beside its plan; what a killed Spark leaves behind lies in the folder."""
     return {
         "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
         "PYTHONWARNINGS": "ignore",
+        "SPARK_HOME": str(folder / "scratch" / "home"),
         "TMPDIR": str(folder / "scratch"),
         "WEFT_CRASH": str(folder),
     }
@@ -98,22 +108,23 @@ def watch(program: subprocess.Popen[bytes], folder: Path, waiting: list[Death], 
     """Return when the program has ended or all are to die; kill single workers on the way."""
     end = time.monotonic() + LIMIT
     due: float | None = None
-    batches, newest, batch = 0, time.monotonic(), FIRST
+    newest, since, batch = -1, time.monotonic(), FIRST
     while program.poll() is None and not (folder / "ended").exists():
         now = time.monotonic()
         assert now < end, f"{story}\na run takes more than {LIMIT} s:\n{last_words(folder)}"
         if died_at_points(folder, story):
             return
-        if there := sum(1 for _ in folder.glob("checkpoint/offsets/*[0-9]")) - batches:
-            batch = now - newest if batches else FIRST
-            batches, newest = batches + there, now
+        begun = max(map(number_of, folder.glob(FILES["offsets"].format("*"))), default=-1)
+        if begun > newest:
+            batch = now - since if newest >= 0 else FIRST
+            newest, since = begun, now
         if waiting and due is None and reached(folder, waiting[0]):
             due = now + waiting[0].wait * batch
         if due is not None and now >= due:
             death, due = waiting.pop(0), None
             if death.whom == "all":
                 story.deaths.append(str(death))
-                kill_all(program)
+                story.work += kill_all(program)
                 lose(folder, death)
                 return
             kill_one(program, death, story)
@@ -130,19 +141,30 @@ def died_at_points(folder: Path, story: Story) -> bool:
     """Note who died at a point; tell whether all are to die."""
     everybody = False
     for sign in folder.glob("*.death"):
-        point, number, whom, _ = sign.name.split(".")
+        point, number, whom, pid, _ = sign.name.split(".")
         story.deaths.append(f"{whom} at {point} {number}")
         everybody |= whom == "all"
+        if whom == "executor":
+            next(one for one in psutil.Process(int(pid)).parents() if is_executor(one)).kill()
         sign.unlink()
     return everybody
 
 
 def kill_one(program: subprocess.Popen[bytes], death: Death, story: Story) -> None:
-    """Kill one Python worker, if there is any."""
-    workers = [one for one in session(program) if is_worker(one)]
-    if workers:
-        Random(death.number).choice(workers).kill()
-    story.deaths.append(f"{death}, one of {len(workers)}")
+    """Kill one executor or one Python worker, if there is any."""
+    chosen = is_worker if death.whom == "worker" else is_executor
+    those = [one for one in session(program) if chosen(one)]
+    if those:
+        Random(death.number).choice(those).kill()
+    story.deaths.append(f"{death}, one of {len(those)}")
+
+
+def is_executor(process: psutil.Process) -> bool:
+    """Tell whether a process is an executor of a cluster."""
+    try:
+        return any("CoarseGrainedExecutorBackend" in word for word in process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def is_worker(process: psutil.Process) -> bool:

@@ -57,7 +57,7 @@ MicroBatch = tuple[Task, ...]
 
 
 def travelling(case: Case) -> Case:
-    """Return a case whose rows can be packed: no views, which Spark has not and Arrow 18 dies of compressing."""
+    """Return a case without views: Spark has none, and Arrow 18 dies of writing them compressed."""
     sides = [
         Sides({name: _without_views(column) for name, column in side.columns.items()})
         for side in (case.left, case.right)
