@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.runtimes import RUNTIMES, Runtime
+from tests.support.runtimes import RUNTIMES, Runtime, spread
 from tests.support.spark import spark_session, stop_spark
 
 if TYPE_CHECKING:
@@ -42,8 +43,25 @@ settings.load_profile("soak" if SOAK else "default")
 
 
 def pytest_report_header() -> str:
-    """Print what a failure has to be repeated with."""
-    return f"weft: WEFT_SEED={SEED}, Hypothesis profile {'soak' if SOAK else 'default'}"
+    """Print what a failure has to be repeated with, and what is left out."""
+    some = [f"{one.most} parameter sets of a claim on a {one.name}" for one in RUNTIMES if one.most]
+    left_out = "" if SOAK else f"; at most {', '.join(some)}"
+    return f"weft: WEFT_SEED={SEED}, Hypothesis profile {'soak' if SOAK else 'default'}{left_out}"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out parameter sets of claims where each takes a second; with WEFT_SOAK all of them run."""
+    claims: dict[tuple[Path, str, int], list[pytest.Item]] = {}
+    for item in items:
+        chosen = item.callspec.params.get("runtime") if hasattr(item, "callspec") else None
+        if isinstance(item, pytest.Function) and chosen is not None and chosen.most and not SOAK:
+            claims.setdefault((item.path, item.originalname, chosen.most), []).append(item)
+    left_out: set[pytest.Item] = set()
+    for (_, _, most), sets in claims.items():
+        left_out |= set(sets) - set(spread(sets, most))
+    config.hook.pytest_deselected(items=[*left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session", params=RUNTIMES, ids=lambda runtime: runtime.name)

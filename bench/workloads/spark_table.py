@@ -1,4 +1,7 @@
-"""Tables on Spark: W1 from Parquet, every pair written to nowhere, beside Spark's own batch join."""
+"""Tables on Spark: W1 from Parquet, every pair written to nowhere, beside Spark's own batch join.
+
+Beside it also the rewrite by hand into buckets of time, which weft is not judged by.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 STREAM = Stream(rows=1_000_000, keys=1000, matches=5)
 FILES = 4  # a side
-WARM = {"weft": 10, "spark-join": 3}  # whole runs; the JVM is warm for both after these
+WARM = {"weft": 10, "spark-join": 3, "spark-bucket": 5}  # whole runs; the JVM is warm for both after these
 
 
 def written(data: Data, folder: Path) -> tuple[Path, Path]:
@@ -43,7 +46,7 @@ def seconds(frame: DataFrame) -> float:
 
 def measure(run: Run) -> Found:
     """Run both in turns, from files each time; their counts are compared with DuckDB's before."""
-    from bench.peers import spark_join, spark_weft
+    from bench.peers import spark_bucket, spark_join, spark_weft
     from bench.spark.feed import COLUMNS, draw
     from bench.spark.oracle import pairs_by_batch
 
@@ -57,6 +60,7 @@ def measure(run: Run) -> Found:
     frames = {
         "weft": spark_weft.pairs(left, right, case),
         "spark-join": spark_join.pairs(left, right, case),
+        "spark-bucket": spark_bucket.pairs(left, right, case),
     }
     pairs = pairs_by_batch(case, data, [run.rows])[0]
     for name, frame in frames.items():

@@ -1,7 +1,8 @@
 """Where a claim runs: as a call on whole tables, as a stream in random cuts, and both ways on Spark.
 
-It holds on each. On Spark a run costs a second, in one process milliseconds: there claims try less (`few`,
-`joined`), and what a case holds that Spark has no type for skips the claim with a reason.
+It holds on each. A run on Spark costs a second, one in this process milliseconds: there claims try less
+(`few`, `joined`), of many parameter sets some are left out (`Runtime.most`, in conftest), and what a case
+holds that Spark has no type for skips the claim with a reason.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Runtime(Protocol):
 
     name: str
     cheap: bool  # to run: claims may try many seeds
+    most: int | None  # parameter sets of one claim, of which the tests run so many, evenly apart
 
     def join(self, case: Case, random: Random, sizes: Sizes = None) -> pa.Table:
         """Return the result of an inner interval join, rows in any order."""
@@ -50,6 +52,7 @@ class InProcess:
     """What both runtimes in one process have in common."""
 
     cheap = True
+    most = None
 
     def fitting(self, case: Case) -> Case:
         """Return the case: every type is known here."""
@@ -90,6 +93,7 @@ class OnSpark:
     """What both runtimes on Spark have in common."""
 
     cheap = False
+    most: int | None = None
 
     def fitting(self, case: Case) -> Case:
         """Return the nearest case in Spark's types."""
@@ -123,6 +127,7 @@ class AsSparkStream(OnSpark):
     """A streaming query over files in random order and cuts, with just the lateness that these need."""
 
     name = "spark stream"
+    most = 8
 
     def _join(self, case: Case, random: Random, sizes: Sizes) -> pa.Table:
         sources = random.choice(((1, 1), (1, 1), (1, 1), (2, 1)))
@@ -141,9 +146,12 @@ RUNTIMES: tuple[Runtime, ...] = (AsTable(), AsStream(), AsSparkTable(), AsSparkS
 
 def few(runtime: Runtime, items: Sequence[T], most: int = 4) -> Sequence[T]:
     """Return all items, or at most so many of them, evenly apart, where a run is not cheap."""
-    if runtime.cheap or len(items) <= most:
-        return items
-    return [items[at * len(items) // most] for at in range(most)]
+    return items if runtime.cheap else spread(items, most)
+
+
+def spread(items: Sequence[T], most: int) -> Sequence[T]:
+    """Return at most so many items, evenly apart."""
+    return items if len(items) <= most else [items[at * len(items) // most] for at in range(most)]
 
 
 def joined(runtime: Runtime, case: Case, tries: int = 6) -> Counter[tuple[object, object]]:

@@ -34,7 +34,10 @@ SETTINGS = {
     # Only the first of the JIT's compilers: a test's JVM is never warm enough for the second to pay.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.streaming.pollingDelay": "1ms",
+    # Every file with a checksum beside it is two more, and a process to set the mode of each.
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    "spark.sql.timeType.enabled": "true",
     # Times before 1900 as they are.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
