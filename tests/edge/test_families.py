@@ -92,7 +92,8 @@ def test_float_keys_are_refused_with_what_to_cast_to_and_where_they_come_from() 
     assert refused(pa.int64(), pa.float64()).endswith(
         'got right "id" (double).\n\n'
         'Hint: cast it to whole numbers: .astype("Int64") in pandas (which turns integers with missing '
-        'values into floats), .cast(pl.Int64) in Polars, .cast("int64") in pyarrow'
+        'values into floats), .cast(pl.Int64) in Polars, .cast("int64") in pyarrow, '
+        '.cast("long") in Spark'
     )
 
 
@@ -150,7 +151,8 @@ def test_naive_beside_zoned_keys_are_refused() -> None:
     assert refused(pa.timestamp("s"), pa.timestamp("s", "UTC")) == (
         "a pair of keys in `on` must both have a time zone or both have none; "
         'got left "id" (timestamp[s]) and right "id" (timestamp[s, tz=UTC]).\n\n'
-        'Hint: give it a zone too: .dt.tz_localize("UTC") in pandas, .dt.replace_time_zone("UTC") in Polars'
+        'Hint: give it a zone too: .dt.tz_localize("UTC") in pandas, .dt.replace_time_zone("UTC") in Polars, '
+        '.cast("timestamp") in Spark'
     )
 
 
