@@ -13,12 +13,12 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -220,9 +220,7 @@ def exact_time(told: str | int | None) -> int | None:
     """Return a time as metrics tell it, in nanoseconds; an integer as it is."""
     if not isinstance(told, str):
         return told
-    at = datetime.fromisoformat(told)
-    whole = (at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
-    return whole // timedelta(microseconds=1) * 1000
+    return int(np.datetime64(told.removesuffix("Z"), "us").astype(np.int64)) * 1000
 
 
 def said(error: Exception) -> str:

@@ -178,16 +178,18 @@ def _stripped(jvm: Any, node: Any) -> tuple[Any, bool]:
 
 
 def selected(frame: DataFrame, places: Sequence[int]) -> DataFrame:
-    """Return some columns of a frame, whatever their names: PySpark stumbles over a dot in one."""
-    return frame.select(*(_plain_column(frame.schema[place], place) for place in places))
+    """Return some columns of a frame; all renamed where one has a name that PySpark stumbles over."""
+    fields = [frame.schema[place] for place in places]
+    plain = all(field.name.isidentifier() and not sized(field) for field in fields)
+    return frame.select(*(_column(field, None if plain else f"c{at}") for at, field in enumerate(fields)))
 
 
-def _plain_column(field: StructField, place: int) -> Column:
-    name = field.name.replace("`", "``")
-    column = F.col(f"`{name}`")
+def _column(field: StructField, name: str | None) -> Column:
+    quoted = field.name.replace("`", "``")
+    column = F.col(f"`{quoted}`")
     if sized(field):
         column = column.cast("string")
-    return column.alias(f"c{place}") if sized(field) or name != field.name or "." in name else column
+    return column if name is None else column.alias(name)
 
 
 def sized(field: StructField) -> bool:
