@@ -1,8 +1,8 @@
 """Spark's own join on equality and time range, in its best form.
 
-On streams the watermarks are as late as weft's, so none of the rows is late, and the range is written as Spark's
-pages write it: it lets Spark drop what has expired, and on its newest format of state looks up a range. On
-tables Spark tries every pair of a key: the difference of two integers takes half the time of adding intervals
+On streams the watermarks are as late as weft's, so none of the rows is late, and the range is written as
+Spark's pages write it: then Spark drops what has expired and, on its newest format of state, looks up a range.
+On tables it tries every pair of a key: the difference of two integers takes half the time of adding intervals
 to timestamps.
 """
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench.data import Stream
-from bench.peers import spark_empty, spark_floor, spark_join, spark_weft
+from bench.peers import spark_bucket, spark_empty, spark_floor, spark_join, spark_weft
 from bench.spark.compare import Contender, check_pairs, compare
-from bench.spark.feed import draw
+from bench.spark.feed import COLUMNS, draw
 from bench.spark.lanes import Lane
 from bench.spark.model import Run, SparkCase
+from bench.spark.oracle import pairs_by_batch
+from bench.workloads.spark_table import written
 from tests.support.spark import settings
+from weft.types import SIDES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +60,17 @@ def test_contenders_take_turns_and_give_what_duckdb_counts(run: Run) -> None:
     assert found["spark-join"][0][0].state["operatorName"] == "symmetricHashJoin"
     assert found["floor"][0][0].out == 600
     assert found["empty"][0][0].out == 0
+
+
+def test_contenders_give_all_pairs_of_tables(spark: SparkSession, tmp_path: Path) -> None:
+    data = draw(CASE, 300, seed=7)
+    folders = written(data, tmp_path)
+    left, right = (spark.read.schema(COLUMNS[side]).parquet(str(path)) for side, path in zip(SIDES, folders))
+    columns = ["key", "ts", "a", "b", "ts_right", "c", "d"]
+    for peer in (spark_weft, spark_join, spark_bucket):
+        pairs = peer.pairs(left, right, CASE)
+        assert pairs.columns == columns
+        assert [pairs.count()] == pairs_by_batch(CASE, data, [300]), peer.__name__
 
 
 def test_a_missing_pair_fails_the_run(run: Run) -> None:

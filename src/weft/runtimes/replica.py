@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from weft.state.log import Store
 
 LATE = (
-    'start the query again with more `lateness` or with late="drop", which counts late rows: '
-    "its checkpoint goes on from the batch before"
+    'start the query again with late="drop", which counts late rows: its checkpoint goes on from the '
+    "batch before; "
+    "more `lateness` spares rows to come"
 )
 MOST_PAIRS = 1 << 17  # of one delivered table: a few MiB, which the receiver takes while the next is made
 
