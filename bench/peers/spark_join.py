@@ -1,7 +1,7 @@
 """Spark's own join on equality and time range, in its best form.
 
 On streams the watermarks are as late as weft's, so none of the rows is late, and the range is written as
-Spark's pages write it: then Spark drops what has expired and, on its newest format of state, looks up a range.
+Spark's pages write it: then it drops what has expired and, on its newest format of state, looks up a range.
 On tables it tries every pair of a key: the difference of two integers takes half the time of adding intervals
 to timestamps.
 """

@@ -65,7 +65,9 @@ def test_contenders_take_turns_and_give_what_duckdb_counts(run: Run) -> None:
 def test_contenders_give_all_pairs_of_tables(spark: SparkSession, tmp_path: Path) -> None:
     data = draw(CASE, 300, seed=7)
     folders = written(data, tmp_path)
-    left, right = (spark.read.schema(COLUMNS[side]).parquet(str(path)) for side, path in zip(SIDES, folders))
+    left, right = (
+        spark.read.schema(COLUMNS[side]).parquet(str(path)) for side, path in zip(SIDES, folders, strict=True)
+    )
     columns = ["key", "ts", "a", "b", "ts_right", "c", "d"]
     for peer in (spark_weft, spark_join, spark_bucket):
         pairs = peer.pairs(left, right, CASE)

@@ -124,7 +124,8 @@ class Story:
     def lose_commit(self) -> None:
         """Take away the last commit: its batch comes again."""
         for name in (f"{len(self.came[0]) - 1}", f".{len(self.came[0]) - 1}.crc"):
-            (self.checkpoint / "commits" / name).unlink(missing_ok=True)  # not every file system keeps checksums
+            # Not every file system of Spark keeps checksums.
+            (self.checkpoint / "commits" / name).unlink(missing_ok=True)
 
     def run(self, pool: str = "a", tables: dict[int, pa.Table] | None = None) -> list[str]:
         """Take all batches that there are; hold each against the oracle; return where states came from."""
